@@ -79,7 +79,7 @@ function formatGroups (results, { groups, peers }, options) {
 
 /**
  * A Markdown table for each group, by its name.
- * @type {(groups: import('./row').Group[], options?: object) => import('./row').Table['tables']}
+ * @type {(groups: import('./row').Group[], options?: object) => NonNullable<import('./row').Table['tables']>}
  */
 function tablesOfGroups (groups, options) {
   /** @type {(group: import('./row').Group) => (results: Results, shown: import('./row').Shown) => string} */

@@ -50,7 +50,7 @@ function judge (results, row, { figure, unit, goal = {}, by = OURS }, at) {
       const [value, possible] = [ratio.median, reach].map((one) => isInverse && one !== undefined ? 1 / one : one)
       return [{ value: Number(value), possible, name: other === row.name ? peer : other }]
     }).sort((a, b) => (b.value - a.value) * (isTimes ? 1 : -1))[0]
-    const text = `${isTimes ? '>=' : '<='} ${Number(factor.toPrecision(3))}x ${found?.name ?? of}`
+    const text = `${isTimes ? '>=' : '<='} ${Number(factor.toPrecision(3))}x ${found?.name ?? (other === row.name ? of : other)}`
     if (found === undefined) return decide(text, '', undefined, undefined)
     const share = shareOf(found.value, factor, isTimes)
     return decide(text, `: ${found.value.toFixed(2)}x`, share, found.possible === undefined ? undefined : shareOf(found.possible, factor, isTimes))

@@ -55,13 +55,11 @@
  * @property {Figure[]} figures  the first is the one that is compared
  * @property {any} [setting]  for all peers
  * @property {(context: Context) => any} [prepare]  in this process, before any measuring; what it returns is added
- *   to the setting. Its `answers` are those that all must give, its `absent` is what the machine has too little of,
- *   and its
- *   `cannot` says why a peer could not be prepared
+ *   to the setting. Its `answers` are those that all must give, its `absent` is what the machine has too little of, and
+ *   its `cannot` says why a peer could not be prepared
  * @property {number[]} [at]  the row is measured at each, such as at block sizes
  * @property {(one: { peer: Peer, at?: number, setting?: any }) => boolean} [isOnce]  needs no other runs: they would
- *   only
- *   cost time
+ *   only cost time
  * @property {boolean} [isLast]  takes most of the time: its second and later runs come after those of all others
  * @property {number} [runs]  at most
  * @property {number} [samples]  of a process after the first, where trees are compared; the first is not counted then

@@ -38,7 +38,7 @@ const SOURCES = {
   limits: () => sourceOf(loadTable('limits')),
   growth: () => sourceOf(loadTable('growth')),
   peers: () => sourceOf(loadTable('peers')),
-  logging: () => require('../logging').source,
+  logging: () => sourceOf(loadTable('logging')),
   ingest: () => sourceOf(loadTable('ingest')),
   jetstream: () => sourceOf(loadTable('jetstream'))
 }

@@ -3,7 +3,7 @@
 
 const { WRITTEN, rate } = require('./shared')
 
-/** @typedef {import('./shared').Row} Row */
+/** @typedef {import('./works').Given} Given */
 
 const PER_THREAD = 10_000
 const SIZE = 150
@@ -18,7 +18,7 @@ const buffered = {
 }
 const large = { millrace: {}, pino: { minLength: BUFFER }, 'pino-destination': { minLength: BUFFER } }
 
-/** @type {Row[]} */
+/** @type {Given[]} */
 const tests = [
   threads('test-1', 4, PER_THREAD, {}, '4 threads, 10,000 records each', '190,476/s', 'four threads, 4 KB in memory each'),
   threads('test-2', 4, PER_THREAD, { context: CONTEXT, size: 300 }, '4 threads, 10,000 records each with context', '142,857/s'),
@@ -29,7 +29,7 @@ const tests = [
     setting: { size: SIZE, count: PER_THREAD },
     peers: { millrace: { eager: WRITTEN }, pino: {}, 'pino-destination': {}, 'pino-roll': {}, python: {}, bare: {} },
     lost: 'nothing',
-    lines: rate('synchronous: each record is in the file when the call returns', '9,524/s', { least: 3 * 9524 },
+    figures: rate('synchronous: each record is in the file when the call returns', '9,524/s', { least: 3 * 9524 },
       'synchronous, a write each')
   },
   {
@@ -38,7 +38,7 @@ const tests = [
     setting: { size: SIZE, count: 100_000 },
     peers: large,
     lost: '1 MiB; pino: 4 KB',
-    lines: rate('one thread, 100,000 records, at most 1 MiB in memory', undefined, { least: 500_000 })
+    figures: rate('one thread, 100,000 records, at most 1 MiB in memory', undefined, { least: 500_000 })
   }
 ]
 
@@ -50,7 +50,7 @@ const tests = [
  * @param {string} what
  * @param {string} seed
  * @param {string} [drawn]
- * @returns {Row}
+ * @returns {Given}
  */
 function threads (name, threads, count, more, what, seed, drawn) {
   const goal = { least: 500_000, times: [{ factor: 1.5, of: 'pino' }] }
@@ -61,11 +61,11 @@ function threads (name, threads, count, more, what, seed, drawn) {
     setting: { size: SIZE, threads, count, ...more },
     peers: { ...buffered, 'millrace-shared': {} },
     lost: '4 KB a thread; one log: 1 MiB a thread',
-    lines: [{ ...line, by: 'millrace-shared' }]
+    figures: [{ ...line, by: 'millrace-shared' }]
   }
 }
 
-/** @type {Row[]} */
+/** @type {Given[]} */
 const flushes = [1, 10, Infinity].map((every) => {
   const seed = every === 1 ? 23_800 : every === 10 ? 208_333 : 666_666
   return {
@@ -74,19 +74,19 @@ const flushes = [1, 10, Infinity].map((every) => {
     setting: { size: 100, count: 100_000, input: 'lines', ...(every !== Infinity && { flushEvery: every }) },
     peers: every === Infinity ? large : { millrace: {}, 'pino-destination': { minLength: BUFFER }, bare: { waiting: every } },
     lost: every === Infinity ? '1 MiB; pino: 4 KB' : every === 1 ? 'nothing' : `${every} records`,
-    lines: rate(`100,000 messages of 100 bytes, ${every === Infinity ? 'no flush' : `a flush after every ${every}`}`,
+    figures: rate(`100,000 messages of 100 bytes, ${every === Infinity ? 'no flush' : `a flush after every ${every}`}`,
       `${seed.toLocaleString('en')}/s`, { least: every === Infinity ? seed : 3 * seed })
   }
 })
 
-/** @type {Row[]} */
+/** @type {Given[]} */
 const latencies = [{
   name: 'latency',
   work: 'latency',
   setting: { size: SIZE, count: 1_000_000 },
   peers: { millrace: {}, pino: { minLength: BUFFER }, 'pino-destination': { minLength: BUFFER } },
   lost: '1 MiB; pino: 4 KB',
-  lines: [
+  figures: [
     { figure: 'p50', what: 'a call, of 1,000,000: p50', unit: 'us', seed: '4.8 us', goal: { most: 4.8 } },
     { figure: 'p90', what: 'p90', unit: 'us', seed: '7.2 us' },
     { figure: 'p95', what: 'p95', unit: 'us', seed: '8.9 us' },
@@ -97,7 +97,7 @@ const latencies = [{
   ]
 }]
 
-/** @type {Row[]} */
+/** @type {Given[]} */
 const insides = [
   alone('queue', [
     { figure: 'push', what: 'the queue alone, 1,000,000 records: push', unit: 'rate', seed: '83,000,000/s' },
@@ -118,7 +118,7 @@ const insides = [
     setting: {},
     peers: { millrace: {}, pino: { minLength: BUFFER }, sqlite: { waiting: 100 } },
     lost: '1 MiB; pino: 4 KB; SQLite: 100 records',
-    lines: [
+    figures: [
       { figure: 'idle', what: 'memory over an idle Node.js: idle', unit: 'bytes', seed: '2.8 MB in all' },
       { figure: 'loaded', what: 'at 100,000 records a second', unit: 'bytes', seed: '3.1 MB in all' },
       { figure: 'peak', what: 'at most, of 1,000,000 records at once', unit: 'bytes', seed: '3.5 MB in all' }
@@ -126,19 +126,19 @@ const insides = [
   }
 ]
 
-/** A part of the log writer by itself. @type {(name: string, lines: import('./shared').Line[]) => Row} */
-function alone (name, lines) {
-  return { name, work: name, setting: {}, peers: { millrace: {} }, lost: '', runs: 1, lines }
+/** A part of the log writer by itself. @type {(name: string, figures: import('../../engine/row').Figure[]) => Given} */
+function alone (name, figures) {
+  return { name, work: name, setting: {}, peers: { millrace: {} }, figures }
 }
 
-/** @type {Row[]} */
+/** @type {Given[]} */
 const scaling = Object.entries({ 1: '48,000/s', 2: '92,000/s', 8: '217,000/s', 16: '228,000/s' }).map(([text, seed]) => {
   const what = `${text} thread${text === '1' ? '' : 's'}, 10,000 records each`
   return threads(`threads-${text}`, Number(text), PER_THREAD, {}, what, seed)
 })
 
-/** @type {import('./shared').Table} */
-exports.table = {
+/** @type {import('./works').GivenGroup} */
+exports.group = {
   name: 'logsystem',
   title: 'LogSystem MB',
   about: `records of ${SIZE} bytes; each thread has a log of its own, or all threads of a process have one log`,

@@ -8,11 +8,12 @@ const path = require('node:path')
 const { LogWriter, lines } = require('@millrace/log-writer')
 const { ThreadWriter, shareWriter } = require('@millrace/log-writer/threads')
 const { OffsetLog } = require('@millrace/offset-log')
+const { loadPeer } = require('../../engine/install')
+const { connectSqlite } = require('../../stores/databases')
 
-// Hides the names from the type checker, because the packages may be absent.
-const load = require
 const PYTHON_SCRIPT = path.join(__dirname, 'python-logging.py')
 const NEWLINE = 0x0a
+const COUNT = 'SELECT count(*) FROM logs'
 const PATHS = ['password', '*.password', 'req.headers.authorization']
 
 /** @typedef {{ level: number, msg: string, [name: string]: unknown }} Entry */
@@ -28,16 +29,14 @@ const PATHS = ['password', '*.password', 'req.headers.authorization']
  */
 
 /**
- * @typedef {object} Peer
- * @property {string} name
- * @property {string} label
- * @property {'millrace' | 'logger' | 'database' | 'python' | 'limit'} kind
- * @property {string[]} packages
+ * @typedef {object} Logger  `kind` is millrace, logger, database, python or limit
  * @property {(folder: string, options: any) => Outlet | Promise<Outlet>} [open]  in an empty folder
  * @property {(folder: string) => Promise<Shared>} [share]  one log for all threads, which `open` gets a channel to
  * @property {(folder: string) => number | Promise<number>} [count]  the records in a folder, once it is closed
  * @property {(work: string, setting: any) => Record<string, number>} [measure]  instead of both, in another process
- */
+ * @property {() => string[]} [findPackages]  that were used, if the peer has a choice
+ *
+ * @typedef {import('../../engine/row').Peer & Logger} Peer
 
 /**
  * Millrace's log writer.
@@ -107,13 +106,13 @@ function openThread (_, { channel }) {
 async function openMillracePino (folder, { bytes = 1024 * 1024, redact }) {
   const log = OffsetLog(path.join(folder, 'log'), { codec: lines })
   await log.ready()
-  const { destination, preset } = load('@millrace/pino')
+  const { destination, preset } = require('@millrace/pino')
   // What waits in memory is bounded, as with the other loggers, and not written line by line.
   const batched = { handleSignals: false, queue: { bytes } }
   const [options, to] = redact === 'production'
     ? preset('production', log, batched)
     : [redact === 'paths' && { redact: PATHS }, destination(log, { ...batched, redact: redact === 'form' })]
-  const logger = load('pino')({ ...options, base: null, timestamp: false }, to)
+  const logger = loadPeer('pino')({ ...options, base: null, timestamp: false }, to)
   return {
     write: (record, level) => logger[level](record),
     flush: (isSynced) => { to.writer.flushSync({ sync: isSynced }) },
@@ -146,7 +145,7 @@ async function countMillrace (folder) {
  * @returns {Outlet}
  */
 function openSqlite (folder, { journal = 'WAL', synchronous = 'NORMAL', waiting = 1, isEager, isInMemory }) {
-  const db = new (load('better-sqlite3'))(isInMemory ? ':memory:' : path.join(folder, 'sqlite'))
+  const { db, column } = connectSqlite(isInMemory ? ':memory:' : path.join(folder, 'sqlite'))
   db.exec(`PRAGMA journal_mode = ${journal}; PRAGMA synchronous = ${synchronous}; CREATE TABLE logs (data TEXT)`)
   const insert = db.prepare('INSERT INTO logs (data) VALUES (?)')
   const [begin, commit] = [db.prepare('BEGIN'), db.prepare('COMMIT')]
@@ -171,7 +170,7 @@ function openSqlite (folder, { journal = 'WAL', synchronous = 'NORMAL', waiting 
     end: flush,
     close () {
       // What is only in memory is counted before it is gone.
-      if (isInMemory) fs.writeFileSync(path.join(folder, 'count'), String(countRows(db)))
+      if (isInMemory) fs.writeFileSync(path.join(folder, 'count'), String(column(COUNT).get()))
       db.close()
     }
   }
@@ -181,15 +180,17 @@ function openSqlite (folder, { journal = 'WAL', synchronous = 'NORMAL', waiting 
 function countSqlite (folder) {
   const counted = path.join(folder, 'count')
   if (fs.existsSync(counted)) return Number(fs.readFileSync(counted, 'utf8'))
-  const db = new (load('better-sqlite3'))(path.join(folder, 'sqlite'), { readonly: true })
-  const count = countRows(db)
+  const { db, column } = connectSqlite(path.join(folder, 'sqlite'))
+  const count = column(COUNT).get()
   db.close()
   return count
 }
 
-/** @type {(db: any) => number} */
-function countRows (db) {
-  return db.prepare('SELECT count(*) FROM logs').pluck().get()
+/** Which of the two modules for SQLite was used. */
+function findSqlite () {
+  const { name, db } = connectSqlite(':memory:')
+  db.close()
+  return [name]
 }
 
 /**
@@ -199,7 +200,7 @@ function countRows (db) {
  * @returns {Outlet}
  */
 function openPinoDestination (folder, { minLength = 0, isEager = false }) {
-  const destination = load('pino').destination({ dest: path.join(folder, 'log'), sync: true, minLength })
+  const destination = loadPeer('pino').destination({ dest: path.join(folder, 'log'), sync: true, minLength })
   return toOutlet(destination, (record) => destination.write(`${toText(record)}\n`), isEager)
 }
 
@@ -210,7 +211,7 @@ function openPinoDestination (folder, { minLength = 0, isEager = false }) {
  * @returns {Outlet}
  */
 function openPino (folder, { minLength = 0, isEager = false, redact }) {
-  const pino = load('pino')
+  const pino = loadPeer('pino')
   const destination = pino.destination({ dest: path.join(folder, 'log'), sync: true, minLength })
   const logger = pino({ base: null, timestamp: false, ...(redact && { redact: PATHS }) }, destination)
   const write = (/** @type {any} */ record, /** @type {'info' | 'error'} */ level) => logger[level](record)
@@ -219,7 +220,7 @@ function openPino (folder, { minLength = 0, isEager = false, redact }) {
 
 /** @type {(folder: string, options: { minLength?: number }) => Promise<Outlet>} */
 async function openPinoRoll (folder, { minLength = 0 }) {
-  const destination = await load('pino-roll')({ file: path.join(folder, 'log'), size: '100m', sync: true, minLength })
+  const destination = await loadPeer('pino-roll')({ file: path.join(folder, 'log'), size: '100m', sync: true, minLength })
   return toOutlet(destination, (record) => destination.write(`${toText(record)}\n`), false)
 }
 
@@ -250,7 +251,7 @@ function toOutlet (destination, write, isEager) {
 /** winston with its File transport. What waits for the file is in memory, without a bound. */
 /** @type {(folder: string) => Outlet} */
 function openWinston (folder) {
-  const { createLogger, format, transports } = load('winston')
+  const { createLogger, format, transports } = loadPeer('winston')
   const file = new transports.File({ filename: path.join(folder, 'log') })
   const logger = createLogger({ format: format.json(), transports: [file] })
   return {
@@ -308,7 +309,7 @@ function runPython (logger) {
   return (work, setting) => {
     const order = JSON.stringify({ logger, work, ...setting })
     const { status, stdout, stderr, error } = spawnSync('python3', [PYTHON_SCRIPT], { input: order, encoding: 'utf8' })
-    if (error) throw error
+    if (error) throw new Error(`python3 is not on the PATH: ${error.message}`)
     if (status !== 0) throw new Error(stderr.trim().split('\n').at(-1) ?? `python3 exited with ${status}`)
     return JSON.parse(stdout)
   }
@@ -324,9 +325,10 @@ exports.parts = [
     { open: openMillrace, count: countMillrace }),
   peer('millrace-shared', 'Millrace, one log', 'millrace', ['@millrace/log-writer', '@millrace/offset-log'],
     { open: openThread, share: shareMillrace, count: countMillrace }),
-  peer('millrace-pino', 'pino on Millrace', 'millrace', ['@millrace/pino'],
+  peer('millrace-pino', 'pino on Millrace', 'millrace', ['@millrace/pino', 'pino'],
     { open: openMillracePino, count: countMillrace }),
-  peer('sqlite', 'better-sqlite3', 'database', ['better-sqlite3'], { open: openSqlite, count: countSqlite }),
+  peer('sqlite', 'SQLite', 'database', ['better-sqlite3'],
+    { open: openSqlite, count: countSqlite, findPackages: findSqlite, standIns: { 'better-sqlite3': 'node:sqlite' } }),
   peer('pino', 'pino', 'logger', ['pino'], { open: openPino, count: countLines }),
   peer('pino-destination', 'pino.destination', 'logger', ['pino'], { open: openPinoDestination, count: countLines }),
   peer('pino-roll', 'pino-roll', 'logger', ['pino-roll'], { open: openPinoRoll, count: countLines }),

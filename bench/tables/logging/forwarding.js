@@ -14,7 +14,7 @@ const { OffsetLog } = require('@millrace/offset-log')
 /** @typedef {import('./works').Setting} Setting */
 /** @typedef {{ seq: number, value: any }} Forwarded */
 
-const OUTAGE = path.join(__dirname, '..', '..', 'packages', 'forwarder', 'test', 'outage.js')
+const OUTAGE = path.join(__dirname, '..', '..', '..', 'packages', 'forwarder', 'test', 'outage.js')
 const MIB = 2 ** 20
 const SINK_MS = 2
 const BURST_COUNT = 22_000

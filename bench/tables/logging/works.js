@@ -7,9 +7,9 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { performance } = require('node:perf_hooks')
 const { Worker, isMainThread, parentPort, workerData } = require('node:worker_threads')
-const { time } = require('../lib/measure')
-const { createPrng } = require('../lib/prng')
-const { median } = require('../lib/report')
+const { time } = require('../../lib/measure')
+const { createPrng } = require('../../lib/prng')
+const { median } = require('../../lib/report')
 const { burst, outage, timeCalls } = require('./forwarding')
 const { measureMemory } = require('./memory')
 const outlets = require('./outlets')
@@ -19,6 +19,10 @@ const { measureClock, measureQueue, measureReuse } = require('./parts')
 /** @typedef {import('./outlets').Outlet} Outlet */
 /** @typedef {import('./outlets').Entry} Entry */
 /** @typedef {Record<string, number>} Figures */
+
+/** @typedef {import('../../engine/row').Row} Row */
+/** A row, as it is written. @typedef {Omit<Row, 'what' | 'measure'> & { work: string }} Given */
+/** @typedef {Omit<import('../../engine/row').Group, 'rows'> & { rows: Given[] }} GivenGroup */
 
 /**
  * @typedef {object} Setting
@@ -68,9 +72,14 @@ function createInput ({ toRecord = (/** @type {Entry} */ entry) => entry }, sett
   return { records, levels: entries.map(({ level }) => level === LEVELS.error ? 'error' : 'info') }
 }
 
-/** @type {(order: { peer: Peer, work: string, setting: Setting }) => Promise<Figures>} */
-async function measure ({ peer, work, setting }) {
-  return peer.measure ? peer.measure(work, { ...setting, records: createEntries(setting) }) : WORKS[work](peer, setting)
+/** @type {(order: any) => Promise<import('../../engine/row').Reading>} */
+async function measure ({ row, peer, side: options, setting: given, folder, samples = given.samples }) {
+  const setting = { ...given, folder, options, ...(samples !== undefined && { samples }) }
+  const found = peer.measure
+    ? await peer.measure(row.work, { ...setting, records: createEntries(setting) })
+    : await WORKS[row.work](peer, setting)
+  const figures = /** @type {Row} */ (row).figures.map(({ figure }) => [figure, found[figure]])
+  return { figures: Object.fromEntries(figures), ...(peer.findPackages && { packages: peer.findPackages() }) }
 }
 
 /** @type {Record<string, (peer: Peer, setting: Setting) => Promise<Figures>>} */

@@ -6,10 +6,10 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { LogWriter, lines } = require('@millrace/log-writer')
 const { OffsetLog } = require('@millrace/offset-log')
-const { Level } = require('../../packages/log-writer/lib/levels')
-const { RecordQueue } = require('../../packages/log-writer/lib/record-queue')
-const { time } = require('../lib/measure')
-const { median } = require('../lib/report')
+const { Level } = require('../../../packages/log-writer/lib/levels')
+const { RecordQueue } = require('../../../packages/log-writer/lib/record-queue')
+const { time } = require('../../lib/measure')
+const { median } = require('../../lib/report')
 
 const QUEUE_COUNT = 1_000_000
 const CALL_COUNT = 100_000

@@ -3,7 +3,7 @@
 
 const { WRITTEN, rate } = require('./shared')
 
-/** @typedef {import('./shared').Row} Row */
+/** @typedef {import('./works').Given} Given */
 
 const BATCH = 100
 const SIZE = 185
@@ -36,7 +36,7 @@ const batched = {
 /** Both journals of SQLite that are not WAL sync at each commit, so everybody does. */
 const journal = { journal: 'DELETE', synchronous: 'NORMAL' }
 
-/** @type {Row[]} */
+/** @type {Given[]} */
 const rows = [
   {
     name: 'individual',
@@ -44,7 +44,7 @@ const rows = [
     setting: { size: SIZE, count: 1000 },
     peers: single,
     lost: nothing,
-    lines: rate('one record at a time, WAL', 'individual inserts 6,345/s')
+    figures: rate('one record at a time, WAL', 'individual inserts 6,345/s')
   },
   {
     name: 'batches',
@@ -52,7 +52,7 @@ const rows = [
     setting: { size: SIZE, count: 1000, flushEvery: BATCH },
     peers: { ...batched, winston: undefined, python: undefined },
     lost: batch,
-    lines: rate('batches of 100 that the program makes, WAL', 'batch inserts 62,625/s')
+    figures: rate('batches of 100 that the program makes, WAL', 'batch inserts 62,625/s')
   },
   {
     name: 'auto-1k',
@@ -60,7 +60,7 @@ const rows = [
     setting: { size: SIZE, count: 1000 },
     peers: batched,
     lost: batch,
-    lines: rate('1,000 records, batches that the logger makes, WAL', 'DirectLogger 56,660/s',
+    figures: rate('1,000 records, batches that the logger makes, WAL', 'DirectLogger 56,660/s',
       { least: 500_000, times: [{ factor: 2, of: 'sqlite' }] }, '1,000 records, batches of 100')
   },
   {
@@ -69,7 +69,7 @@ const rows = [
     setting: { size: SIZE, count: 10_000 },
     peers: batched,
     lost: batch,
-    lines: rate('10,000 records, the same', 'DirectLogger 52,269/s',
+    figures: rate('10,000 records, the same', 'DirectLogger 52,269/s',
       { least: 500_000, times: [{ factor: 2, of: 'sqlite' }] })
   },
   {
@@ -78,7 +78,7 @@ const rows = [
     setting: { size: SIZE, count: 1, seconds: 1 },
     peers: { millrace: { eager: { info: 'synced' } }, sqlite: journal },
     lost: nothing,
-    lines: rate('one record at a time, without WAL, synced each', 'individual inserts 2,266/s')
+    figures: rate('one record at a time, without WAL, synced each', 'individual inserts 2,266/s')
   },
   {
     name: 'auto-journal',
@@ -86,7 +86,7 @@ const rows = [
     setting: { size: SIZE, count: 1000, samples: 10 },
     peers: { millrace: { waiting: BATCH }, sqlite: { waiting: BATCH, ...journal } },
     lost: batch,
-    lines: rate('1,000 records, batches of 100, without WAL', 'DirectLogger 45,935/s')
+    figures: rate('1,000 records, batches of 100, without WAL', 'DirectLogger 45,935/s')
   },
   {
     name: 'auto-memory',
@@ -94,11 +94,11 @@ const rows = [
     setting: { size: SIZE, count: 10_000 },
     peers: { sqlite: { waiting: BATCH, isInMemory: true } },
     lost: 'everything',
-    lines: rate('10,000 records, a database in memory', '2 to 3 times the file')
+    figures: rate('10,000 records, a database in memory', '2 to 3 times the file')
   }
 ]
 
-/** @type {Row[]} */
+/** @type {Given[]} */
 const crash = [
   {
     name: 'eager',
@@ -112,7 +112,7 @@ const crash = [
       bare: { waiting: BATCH, isEager: true }
     },
     lost: 'nothing up to the last error',
-    lines: rate('500 info, then 500 error; each error is written at once', 'with eager flush 16,882/s',
+    figures: rate('500 info, then 500 error; each error is written at once', 'with eager flush 16,882/s',
       { least: 400_000, times: [{ factor: 5, of: 'sqlite' }, { factor: 0.5, of: 'millrace', in: 'eager-off' }] },
       '500 info, 500 error, each error written')
   },
@@ -127,7 +127,7 @@ const crash = [
       pino: { minLength: PINO_BYTES }
     },
     lost: batch,
-    lines: rate('the same, eager flush off', 'without eager flush 64,300/s')
+    figures: rate('the same, eager flush off', 'without eager flush 64,300/s')
   },
   {
     name: 'eager-bound',
@@ -135,7 +135,7 @@ const crash = [
     setting: { ...HALF, input: 'lines', levels: 'error' },
     peers: { millrace: { eager: WRITTEN }, 'pino-destination': {}, bare: {} },
     lost: nothing,
-    lines: rate('only errors, JSON already: a write of the system each', undefined)
+    figures: rate('only errors, JSON already: a write of the system each', undefined)
   },
   {
     name: 'synced-1',
@@ -143,7 +143,7 @@ const crash = [
     setting: { size: SIZE, count: 1, seconds: 1, levels: 'error' },
     peers: { millrace: { eager: { error: 'synced' } }, sqlite: { synchronous: 'FULL' } },
     lost: nothing,
-    lines: rate('errors synced, one after the other', undefined, { times: [{ factor: 1, of: 'sqlite' }] })
+    figures: rate('errors synced, one after the other', undefined, { times: [{ factor: 1, of: 'sqlite' }] })
   },
   {
     name: 'synced-64',
@@ -151,11 +151,11 @@ const crash = [
     setting: { size: SIZE, count: 1, seconds: 1, levels: 'error', appenders: 64 },
     peers: { millrace: {}, sqlite: { synchronous: 'FULL' } },
     lost: nothing,
-    lines: rate('errors synced, 64 producers wait', undefined, { times: [{ factor: 2, of: 'sqlite' }] })
+    figures: rate('errors synced, 64 producers wait', undefined, { times: [{ factor: 2, of: 'sqlite' }] })
   }
 ]
 
-/** The settings that SolidLog recommends. All are given 500 info and 500 error records. @type {Row[]} */
+/** The settings that SolidLog recommends. All are given 500 info and 500 error records. @type {Given[]} */
 const settings = [
   setting('production', 'production: batches of 100, eager for errors', '16,882/s', BATCH, 'error'),
   setting('throughput', 'maximum throughput: batches of 500, not eager', '60,000/s and more', 500, 'none'),
@@ -163,7 +163,7 @@ const settings = [
   setting('single', 'individual: no batches', '6,345/s', 1, 'none')
 ]
 
-/** @type {(name: string, what: string, seed: string, waiting: number, eager: 'error' | 'none' | 'all') => Row} */
+/** @type {(name: string, what: string, seed: string, waiting: number, eager: 'error' | 'none' | 'all') => Given} */
 function setting (name, what, seed, waiting, eager) {
   const levels = { error: { error: 'written' }, none: {}, all: WRITTEN }
   return {
@@ -175,25 +175,27 @@ function setting (name, what, seed, waiting, eager) {
       sqlite: { waiting: eager === 'all' ? 1 : waiting, isEager: eager === 'error' }
     },
     lost: eager === 'all' || waiting === 1 ? nothing : `${waiting} records`,
-    lines: rate(what, seed)
+    figures: rate(what, seed)
   }
 }
 
-/** @type {import('./shared').Table} */
-exports.table = {
+/** @type {import('./works').GivenGroup} */
+exports.group = {
   name: 'solidlog',
   title: 'SolidLog DirectLogger',
   about: 'records of 185 bytes, objects that each side turns into the same JSON',
   seed: 'Ruby 3.3, ActiveRecord 8, SQLite',
-  rows: [...rows, ...crash, ...settings],
-  sizing: {
-    row: 'setting-production',
-    loads: [
-      ['web application, 10,000 requests a minute, 5 records each', 833, '20x'],
-      ['services, 50,000 records a minute', 833, '20x'],
-      ['data pipeline, 100,000 records a minute', 1667, '10x'],
-      ['500,000 records a minute', 8333, '2x'],
-      ['1,000,000 records a minute', 16_667, '1x']
-    ]
-  }
+  rows: [...rows, ...crash, ...settings]
+}
+
+/** How often a figure holds what a program needs. */
+exports.sizing = {
+  row: 'setting-production',
+  loads: /** @type {Array<[what: string, perSecond: number, seed: string]>} */ ([
+    ['web application, 10,000 requests a minute, 5 records each', 833, '20x'],
+    ['services, 50,000 records a minute', 833, '20x'],
+    ['data pipeline, 100,000 records a minute', 1667, '10x'],
+    ['500,000 records a minute', 8333, '2x'],
+    ['1,000,000 records a minute', 16_667, '1x']
+  ])
 }

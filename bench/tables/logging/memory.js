@@ -5,6 +5,7 @@
 const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const { setTimeout: wait } = require('node:timers/promises')
+const { ChildError } = require('../../lib/run')
 
 // `resourceUsage` is never below the peak of the parent process, so ask Linux.
 const STATUS = '/proc/self/status'
@@ -19,7 +20,8 @@ const RECORD = { level: 30, time: 1_700_000_000_000, pid: 4242, msg: 'request fi
 function measureProcess (...order) {
   const args = order.map((part) => typeof part === 'string' ? part : JSON.stringify(part))
   const { status, stdout, stderr } = spawnSync(process.execPath, [__filename, ...args], { encoding: 'utf8' })
-  if (status !== 0) throw new Error(stderr)
+  // Its own words, and not where in this folder it failed.
+  if (status !== 0) throw new Error(new ChildError(`exited with ${status}`, stderr).reason)
   return Number(stdout)
 }
 

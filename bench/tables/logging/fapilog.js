@@ -6,7 +6,7 @@ const { rate } = require('./shared')
 const SIZE = 256
 const PINO_BYTES = 4096
 
-/** @type {import('./shared').Row[]} */
+/** @type {import('./works').Given[]} */
 const rows = [
   {
     name: 'standard',
@@ -23,7 +23,7 @@ const rows = [
       fapilog: { workers: 2 }
     },
     lost: '1 MiB; pino: 4 KB; Python logging: nothing; winston and fapilog: all that waits',
-    lines: rate('20,000 records of 256 bytes', 'fapilog 3,295/s, 105,000/s with 2 workers; logging 90,393/s',
+    figures: rate('20,000 records of 256 bytes', 'fapilog 3,295/s, 105,000/s with 2 workers; logging 90,393/s',
       { least: 350_000 }, '20,000 records of 256 bytes')
   },
   {
@@ -32,8 +32,7 @@ const rows = [
     setting: { size: SIZE, count: 20_000 },
     peers: { fapilog: { workers: 1 } },
     lost: 'all that waits',
-    runs: 1,
-    lines: rate('the same, fapilog with 1 worker', 'fapilog 3,500/s')
+    figures: rate('the same, fapilog with 1 worker', 'fapilog 3,500/s')
   },
   {
     name: 'call',
@@ -41,21 +40,21 @@ const rows = [
     setting: { size: SIZE, count: 5000 },
     peers: { millrace: {}, pino: { minLength: PINO_BYTES }, python: {}, fapilog: { workers: 2 } },
     lost: '1 MiB; pino: 4 KB; fapilog: all that waits',
-    lines: [
+    figures: [
       { figure: 'p50', what: 'a call, of 5,000: p50', unit: 'us', seed: 'fapilog 261 us, logging 12 us' },
       { figure: 'p95', what: 'p95', unit: 'us', seed: 'fapilog 523 us, logging 91 us' }
     ]
   }
 ]
 
-/** @type {import('./shared').Row} */
+/** @type {import('./works').Given} */
 const throughPino = {
   name: 'through-pino',
   work: 'fill',
   setting: { size: SIZE, count: 20_000 },
   peers: { 'millrace-pino': {}, pino: { minLength: PINO_BYTES } },
   lost: '1 MiB; pino: 4 KB',
-  lines: [{
+  figures: [{
     figure: 'rate',
     what: 'the same, through pino',
     unit: 'rate',
@@ -72,7 +71,7 @@ const SECRET_SETTING = {
   context: { token: 'Bearer 1234567890abcdef', email: 'ada@example.com', card: '4111 1111 1111 1111' }
 }
 
-/** @type {import('./shared').Row[]} */
+/** @type {import('./works').Given[]} */
 const redacted = [
   redaction('redaction-paths', 'paths', 'through pino, redaction by three paths, nothing found', true),
   redaction('redaction', 'form', 'redaction by form, nothing found', true),
@@ -80,16 +79,16 @@ const redacted = [
   { ...redaction('redaction-match', 'form', 'by form, three secrets in each record', false), setting: SECRET_SETTING }
 ]
 
-/** @type {(name: string, redact: string, what: string, isJudged: boolean) => import('./shared').Row} */
+/** @type {(name: string, redact: string, what: string, isJudged: boolean) => import('./works').Given} */
 function redaction (name, redact, what, isJudged) {
   const peers = { 'millrace-pino': { redact }, ...(redact === 'paths' && { pino: { redact, minLength: PINO_BYTES } }) }
   const goal = isJudged && { goal: { times: [REDACTED] }, seed: '15% slower' }
-  return { ...throughPino, name, peers, lines: [{ figure: 'rate', what, unit: 'rate', by: 'millrace-pino', ...goal }] }
+  return { ...throughPino, name, peers, figures: [{ figure: 'rate', what, unit: 'rate', by: 'millrace-pino', ...goal }] }
 }
 
 const BESIDE = 'fapilog 274 us, logging 2,014 us'
 
-/** @type {import('./shared').Row[]} */
+/** @type {import('./works').Given[]} */
 const sinks = [
   {
     name: 'slow-sink',
@@ -97,7 +96,7 @@ const sinks = [
     setting: { size: SIZE, count: 5000 },
     peers: { millrace: {} },
     lost: '1 MiB',
-    lines: [
+    figures: [
       { figure: 'p50', what: 'a call beside a sink of 2 ms a record: p50', unit: 'us', seed: BESIDE, goal: { most: 3 } },
       { figure: 'p95', what: 'p95', unit: 'us', seed: 'fapilog 483 us, logging 2,040 us' },
       { figure: 'p99', what: 'p99', unit: 'us', goal: { most: 12 } }
@@ -109,8 +108,7 @@ const sinks = [
     setting: {},
     peers: { millrace: {} },
     lost: 'nothing at `process.exit`',
-    runs: 1,
-    lines: [
+    figures: [
       { figure: 'dropped', what: '22,000 at once, a sink of 2 ms: dropped', unit: 'count', seed: '1,712', goal: { most: 0 } },
       { figure: 'missing', what: 'not forwarded by the next process', unit: 'count', seed: '7,926', goal: { most: 0 } },
       { figure: 'memory', what: 'memory', unit: 'bytes', goal: { most: 16 * 2 ** 20 } },
@@ -123,16 +121,15 @@ const sinks = [
     setting: {},
     peers: { millrace: {} },
     lost: '1 MiB',
-    runs: 1,
-    lines: [
+    figures: [
       { figure: 'memory', what: 'a sink that is down for 500,000 records: memory', unit: 'bytes', goal: { most: 50e6 } },
       { figure: 'drained', what: 'drained when it is back, over HTTP', unit: 'rate', goal: { least: 50_000 } }
     ]
   }
 ]
 
-/** @type {import('./shared').Table} */
-exports.table = {
+/** @type {import('./works').GivenGroup} */
+exports.group = {
   name: 'fapilog',
   title: 'fapilog',
   about: 'records of 256 bytes',

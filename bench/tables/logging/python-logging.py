@@ -30,7 +30,10 @@ def open_logging(folder):
 def open_fapilog(folder, workers):
     import asyncio
 
-    from fapilog import LoggerBuilder
+    try:
+        from fapilog import LoggerBuilder
+    except ImportError:
+        raise SystemExit("fapilog is not installed: python3 -m pip install fapilog")
 
     logger = (
         LoggerBuilder()
@@ -63,7 +66,7 @@ def main():
     folder, records, count = order["folder"], order["records"], order["count"]
     os.makedirs(folder, exist_ok=True)
     if order["logger"] == "fapilog":
-        write, end, _ = open_fapilog(folder, order.get("workers", 2))
+        write, end, _ = open_fapilog(folder, order["options"].get("workers", 2))
     else:
         write, end, _ = open_logging(folder)
     for index in range(WARM_UP):

@@ -1,12 +1,9 @@
 'use strict'
-// Lines and settings that several tables use.
+// Figures and settings that several groups use.
 
-/** @typedef {import('../../lib/tables').Goal} Goal */
-/** @typedef {import('../../lib/tables').Line} Line */
-/** @typedef {import('../../lib/tables').Row} Row */
-/** @typedef {import('../../lib/tables').Table} Table */
+/** @typedef {import('../../engine/row').Figure} Figure */
 
-/** @type {(what: string, seed: string | undefined, goal?: Goal, drawn?: string) => Line[]} */
+/** @type {(what: string, seed: string | undefined, goal?: Figure['goal'], drawn?: string) => Figure[]} */
 function rate (what, seed, goal, drawn) {
   return [{ figure: 'rate', what, unit: 'rate', ...(seed && { seed }), ...(goal && { goal }), ...(drawn && { drawn }) }]
 }
