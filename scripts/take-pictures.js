@@ -8,8 +8,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { createRandom } = require('@millrace/testkit')
 const { serve } = require('../packages/millrace/lib/viewer/server')
-const { ViewedLog } = require('../packages/millrace/lib/viewer/viewed-log')
-const { parseQuery } = require('../packages/millrace/lib/viewer/query')
+const { openViewed } = require('../packages/millrace/lib/viewer/open')
 const { withBrowser } = require('../test/browser')
 
 const images = path.join(__dirname, '..', 'images')
@@ -51,13 +50,11 @@ async function withViewer (work) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-'))
   const file = path.join(folder, 'shop.log')
   await makeShopLog(file)
-  const log = OffsetLog(file, { flags: 'r', codec: jsonCodec })
-  await log.ready()
-  const identity = { framing: 'checked', codec: 'json' }
-  const { url, close } = await serve(new ViewedLog(log, { identity, codec: jsonCodec, parseQuery }))
+  const { viewed, close: closeLog } = await openViewed(file)
+  const { url, close } = await serve(viewed)
   await work(url)
   await close()
-  await log.close()
+  await closeLog()
   fs.rmSync(folder, { recursive: true })
 }
 

@@ -183,6 +183,18 @@ function compareSaved ({ cases, ...limits }) {
 }
 
 /**
+ * What a reader of such a comparison has to know.
+ * @param {import('../lib/report').Facts} here
+ * @param {import('../lib/report').Facts} there
+ */
+function describeSaved (here, there) {
+  const isSame = here.machine === there.machine && here.node === there.node
+  const machines = `${there.machine}, Node ${there.node}; now ${here.machine}, Node ${here.node}`
+  const what = isSame ? 'the load' : `the machine (${machines})`
+  return `measured earlier, not in turn: ${what} may have made the difference`
+}
+
+/**
  * @param {number} count
  * @returns {Float64Array}  the chance of each sum of the ranks 1 to `count` of which a coin chooses some
  */
@@ -232,6 +244,7 @@ function formatCompared (rows, unit = 'pairs') {
 
 exports.compareCases = compareCases
 exports.compareSaved = compareSaved
+exports.describeSaved = describeSaved
 exports.formatCompared = formatCompared
 exports.chancesOfSignedRanks = chancesOfSignedRanks
 exports.chancesOfRankSum = chancesOfRankSum

@@ -1,7 +1,7 @@
 'use strict'
 
 const tape = require('tape')
-const { LOOKS, chancesOfRankSum, chancesOfSignedRanks, compareCases, compareSaved, formatCompared } = require('../engine/compare')
+const { LOOKS, chancesOfRankSum, chancesOfSignedRanks, compareCases, compareSaved, describeSaved, formatCompared } = require('../engine/compare')
 const { createPrng } = require('../lib/prng')
 
 const FOREVER = 1e9
@@ -195,6 +195,14 @@ tape('compare: a saved result is compared without pairs', (t) => {
   t.ok(Math.abs(rows[0].ratio - 1.2) < 1e-9)
   t.equal(rows[3].low, undefined, 'three runs are too few')
   t.equal(exitCode, 1)
+  t.end()
+})
+
+tape('compare: with a saved result it is said that the machine or its load may have made the difference', (t) => {
+  const facts = { machine: 'one, 2 cores', node: 'v20.20.2' }
+  t.equal(describeSaved(facts, facts), 'measured earlier, not in turn: the load may have made the difference')
+  t.match(describeSaved(facts, { ...facts, machine: 'other, 4 cores' }), /the machine \(other, 4 cores, Node v20.20.2; now one, .*\) may have made/)
+  t.match(describeSaved(facts, { ...facts, node: 'v24.1.0' }), /Node v24.1.0; now .*Node v20.20.2\)/)
   t.end()
 })
 

@@ -144,7 +144,6 @@ tape('slots: what cannot be asked is refused with a sentence that says what to d
   const file = path.join(folder, 'one.log')
   await callCommand(['append', file, '{}'])
   await refused(['del', file, '0:4096'], /has no slots: give the seq without one, such as 4096/)
-  await refused(['view', folder], /Give a slot: millrace view .*0\. /)
   const empty = newFolder()
   fs.mkdirSync(path.join(empty, '0'), { recursive: true })
   await refused(['cat', empty], /none of them has a log yet/)

@@ -8,9 +8,8 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { temporaryFolder } = require('@millrace/testkit')
 const { browserTest, scrollsSideways } = require('../../../test/browser')
+const { openViewed } = require('../lib/viewer/open')
 const { serve } = require('../lib/viewer/server')
-const { ViewedLog } = require('../lib/viewer/viewed-log')
-const { parseQuery } = require('../lib/viewer/query')
 
 const START_MS = Date.parse('2026-01-01T00:00:00Z')
 const HOSTILE = {
@@ -32,13 +31,11 @@ async function makeLog (count, extra = []) {
 }
 
 async function view (t, file) {
-  const log = OffsetLog(file, { flags: 'r', codec: jsonCodec })
-  await log.ready()
-  const identity = { framing: 'checked', codec: 'json' }
-  const { url, close } = await serve(new ViewedLog(log, { identity, codec: jsonCodec, parseQuery }))
+  const { viewed, close: closeLog } = await openViewed(file)
+  const { url, close } = await serve(viewed)
   t.teardown(async () => {
     await close()
-    await log.close()
+    await closeLog()
   })
   return url
 }
@@ -221,4 +218,9 @@ browserTest('viewer page: the time line is a slider with a value, and its axis h
   const attribute = (name) => page.getAttribute('#chart', name)
   t.deepEqual([await attribute('aria-valuemin'), await attribute('aria-valuenow'), await attribute('aria-valuemax')], ['0', '1', '119'])
   t.match(await attribute('aria-valuetext'), /records from 2026-01-01/)
+  await page.click('#count')
+  await page.waitForFunction(() => document.getElementById('count').hidden)
+  await page.focus('#chart')
+  await page.keyboard.press('ArrowRight')
+  t.equal(await attribute('aria-valuenow'), '2', 'it goes on where it was when the time line was drawn anew')
 })

@@ -8,11 +8,10 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { temporaryFolder } = require('@millrace/testkit')
 const { descend, outline, summarize } = require('../lib/viewer/outline')
+const { openViewed } = require('../lib/viewer/open')
+const { readTime } = require('../lib/viewer/records')
 const { serve } = require('../lib/viewer/server')
 const { estimate, toTimeline } = require('../lib/viewer/timeline')
-const { readTime } = require('../lib/viewer/times')
-const { ViewedLog } = require('../lib/viewer/viewed-log')
-const { parseQuery } = require('../lib/viewer/query')
 const { holdLog, makeFiles } = require('./kinds-of-files')
 const { runCommand } = require('./run-command')
 
@@ -34,22 +33,19 @@ async function makeLog (count, options = {}) {
 }
 
 /** Opens a viewer for a test, and gives what asks it. */
-async function view (t, file, options = {}) {
-  const log = OffsetLog(file, { flags: 'r', codec: jsonCodec })
-  await log.ready()
-  const { framing, codec } = await log.stats()
-  const viewed = new ViewedLog(log, { identity: { framing, codec }, codec: jsonCodec, parseQuery, ...options })
+async function view (t, file) {
+  const { viewed, close: closeLog } = await openViewed(file)
   const { url, close } = await serve(viewed)
   t.teardown(async () => {
     await close()
-    await log.close()
+    await closeLog()
   })
   const ask = async (name) => {
     const response = await fetch(url + name)
     const text = await response.text()
     return text.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line))
   }
-  return { url, ask, log }
+  return { url, ask }
 }
 
 /** Sends headers that fetch would not. @returns {Promise<{ status: number, headers: object, body: string }>} */
@@ -118,19 +114,20 @@ tape('viewer: an estimate over seqs with a gap of 2^33 looks where records are',
     return records.find(({ seq }) => seq >= bound) ?? null
   }
   let last
-  await estimate(probe, records.at(-1).seq, (timeline) => { last = timeline }, new AbortController().signal)
+  const part = { slot: null, since: records.at(-1).seq, probe }
+  await estimate([part], (timeline) => { last = timeline }, new AbortController().signal)
   t.ok(Math.abs(last.count - 1000) < 100, `about ${last.count}`)
   t.ok(count < 1000, `${count} looks`)
   t.equal(last.unit, 'index')
 })
 
 tape('viewer: a time line of one record, and of wrong clocks', (t) => {
-  const one = toTimeline([{ seq: 5, time: 1000, count: 1 }], true)
+  const one = toTimeline([{ slot: null, samples: [{ seq: 5, time: 1000, count: 1 }] }], true)
   t.equal(one.counts.reduce((sum, count) => sum + count, 0), 1)
   const samples = Array.from({ length: 1000 }, (_, index) => ({ seq: index, time: START_MS + index, count: 1 }))
   samples[500].time = 0
   samples[501].time = START_MS * 2
-  const { start, end } = toTimeline(samples, true)
+  const { start, end } = toTimeline([{ slot: null, samples }], true)
   t.ok(start >= START_MS && end <= START_MS + 1000)
   t.end()
 })

@@ -19,7 +19,7 @@ export class Chart {
 
   /**
    * @param {HTMLElement} place
-   * @param {{ onPick: (seq: number) => void, onPoint: (text: string) => void }} listeners
+   * @param {{ onPick: (place: string | number) => void, onPoint: (text: string) => void }} listeners
    */
   constructor (place, { onPick, onPoint }) {
     this.#place = place
@@ -43,6 +43,7 @@ export class Chart {
   }
 
   #draw () {
+    const index = this.#index
     this.#plot?.destroy()
     this.#plot = null
     const timeline = this.#timeline
@@ -71,18 +72,26 @@ export class Chart {
       series: [{}, { stroke: accent, fill: accent, width: 0, paths: bars, points: { show: false } }],
       hooks: {
         setCursor: [(plot) => this.#point(plot.cursor.idx ?? -1)],
-        draw: [(plot) => this.#drawDamage(plot, bad)]
+        draw: [(plot) => this.#drawDamage(plot, bad)],
+        ready: [() => { if (index >= 0) this.#goTo(index) }]
       }
     }, [xs, counts], this.#place)
   }
 
+  /** @param {number} index  of a bar */
+  #goTo (index) {
+    this.#plot.setCursor({ left: this.#plot.valToPos(this.#plot.data[0][index], 'x'), top: 0 })
+  }
+
   #drawDamage (plot, color) {
-    const { counts, seqs } = this.#timeline
+    const { counts, seqs: bySlot } = this.#timeline
     const { left, width, top, height } = plot.bbox
     plot.ctx.fillStyle = color
     for (const range of this.#damage) {
-      if (!range.seqs) continue
-      const bins = seqs.map((seq, bin) => ({ from: seq, to: seqs[bin + 1] ?? Infinity, bin }))
+      const seqs = bySlot[range.slot ?? '']
+      if (!range.seqs || !seqs) continue
+      const all = seqs.map((seq, bin) => ({ from: seq, to: seqs[bin + 1] ?? Infinity, bin }))
+      const bins = all.filter(({ from }) => from !== null)
       const hit = bins.filter(({ from, to }) => range.seqs.from < Math.max(to, from + 1) && range.seqs.to > from)
       const marked = hit.length > 0 ? hit : bins.slice(-1)
       for (const { bin } of marked) {
@@ -104,7 +113,7 @@ export class Chart {
   }
 
   #pick () {
-    if (this.#timeline && this.#index >= 0) this.#onPick(this.#timeline.seqs[this.#index])
+    if (this.#timeline && this.#index >= 0) this.#onPick(this.#timeline.places[this.#index])
   }
 
   #onKey (event) {
@@ -114,7 +123,7 @@ export class Chart {
     event.preventDefault()
     const count = this.#timeline.counts.length
     const index = Math.min(count - 1, Math.max(0, this.#index === -1 ? (step < 0 ? count - 1 : 0) : this.#index + step))
-    this.#plot.setCursor({ left: this.#plot.valToPos(this.#plot.data[0][index], 'x'), top: 0 })
+    this.#goTo(index)
   }
 
   #resize () {

@@ -1,5 +1,6 @@
 // The list of records, newest first: pages are added at both ends as somebody scrolls there, and dropped at the other.
 
+import { formatPlace, isAfter, parseKey } from './places.mjs'
 import { create, formatCount, formatSize, formatTime, putText } from './text.mjs'
 
 const ROW_COUNT_MAX = 1000
@@ -11,7 +12,7 @@ export class List {
 
   /**
    * @param {HTMLElement} element
-   * @param {(seq: number) => void} onChoose
+   * @param {(seq: string) => void} onChoose
    */
   constructor (element, onChoose) {
     this.#element = element
@@ -27,19 +28,27 @@ export class List {
   set damage (ranges) {
     this.#damage = ranges
     for (const row of this.#element.querySelectorAll('li.bad')) row.remove()
-    let above = Infinity
-    for (const row of [...this.#element.children]) {
-      row.before(...this.#rowsOfDamage(above, Number(row.dataset.seq)))
-      above = Number(row.dataset.seq)
-    }
+    const above = {}
+    for (const row of [...this.#element.children]) row.before(...this.#rowsOfDamage(above, row.dataset.seq))
   }
 
+  /** The place of the first record that is shown; undefined if there is none. */
   get newest () {
-    return this.#seqAt(this.#element.querySelector('li[data-seq]'))
+    const row = this.#newest
+    return row && formatPlace(row)
   }
 
   get oldest () {
-    return this.#seqAt([...this.#element.querySelectorAll('li[data-seq]')].pop())
+    const row = this.#oldest
+    return row && formatPlace(row)
+  }
+
+  get #newest () {
+    return this.#element.querySelector('li[data-seq]')?.dataset
+  }
+
+  get #oldest () {
+    return [...this.#element.querySelectorAll('li[data-seq]')].pop()?.dataset
   }
 
   clear () {
@@ -48,18 +57,18 @@ export class List {
 
   /** @param {object[]} rows  older than all that are shown; others are shown already */
   addOlder (rows) {
-    let above = this.oldest ?? Infinity
-    for (const row of rows.filter(({ seq }) => seq < above)) {
+    const oldest = this.#oldest
+    const above = this.#lowest()
+    for (const row of rows.filter((row) => !oldest || isAfter(oldest, row))) {
       this.#element.append(...this.#rowsOfDamage(above, row.seq), this.#toElement(row))
-      above = row.seq
     }
     return this.#drop(() => this.#element.firstElementChild)
   }
 
   /** @param {object[]} rows  newer than all that are shown, newest first; others are shown already */
   addNewer (rows, isFresh = false) {
-    const newest = this.newest ?? -1
-    const elements = rows.filter(({ seq }) => seq > newest).map((row) => this.#toElement(row))
+    const newest = this.#newest
+    const elements = rows.filter((row) => !newest || isAfter(row, newest)).map((row) => this.#toElement(row))
     if (isFresh) for (const element of elements) element.classList.add('fresh')
     this.#element.prepend(...elements)
     return this.#drop(() => this.#element.lastElementChild)
@@ -70,11 +79,7 @@ export class List {
     this.#element.querySelector('[aria-selected=true]')?.setAttribute('aria-selected', 'false')
     row.setAttribute('aria-selected', 'true')
     this.#element.setAttribute('aria-activedescendant', row.id)
-    this.#onChoose(Number(row.dataset.seq))
-  }
-
-  #seqAt (row) {
-    return row ? Number(row.dataset.seq) : undefined
+    this.#onChoose(row.dataset.seq)
   }
 
   #onKey (event) {
@@ -90,10 +95,11 @@ export class List {
     row.scrollIntoView({ block: 'nearest' })
   }
 
-  #toElement ({ seq, size, time, text, error }) {
+  #toElement ({ seq, beside, size, time, text, error }) {
     const row = create('li', error === undefined ? '' : 'error')
     row.id = `record-${seq}`
     row.dataset.seq = seq
+    if (beside !== undefined) row.dataset.beside = beside
     row.setAttribute('role', 'option')
     row.setAttribute('aria-selected', 'false')
     const words = error === undefined ? text : `${error}: ${text}`
@@ -102,8 +108,29 @@ export class List {
     return row
   }
 
-  #rowsOfDamage (above, below) {
-    const between = this.#damage.filter(({ seqs }) => seqs && seqs.from < above && seqs.from >= below)
+  /** By slot: the lowest seq that is shown. */
+  #lowest () {
+    const lowest = {}
+    if (this.#damage.length === 0) return lowest
+    for (const { dataset } of this.#element.querySelectorAll('li[data-seq]')) {
+      const { slot, seq } = parseKey(dataset.seq)
+      lowest[slot] = seq
+    }
+    return lowest
+  }
+
+  /**
+   * Of the damage that is next to a record.
+   * @param {Record<string, number>} above  by slot, the lowest seq of the records before; becomes that of this one
+   * @param {string | number} key  of the record
+   */
+  #rowsOfDamage (above, key) {
+    const own = parseKey(key)
+    const end = above[own.slot] ?? Infinity
+    above[own.slot] = own.seq
+    const between = this.#damage.filter(({ seqs, slot = '' }) => {
+      return seqs && String(slot) === own.slot && seqs.from < end && seqs.from >= own.seq
+    })
     return between.map(({ what, offset, size, records }) => {
       const row = create('li', 'bad')
       const count = records === null ? '' : `, ${formatCount(records)} ${records === 1 ? 'record' : 'records'}`

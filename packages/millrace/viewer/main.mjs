@@ -13,7 +13,7 @@ const at = (id) => document.getElementById(id)
 
 /** Loaded behind the first records: most of the page's code is its. */
 let chart = null
-const state = { query: '', hasOlder: true, hasNewer: false, isLoading: false, since: -1, damage: [], isEstimable: false, counted: null }
+const state = { query: '', hasOlder: true, hasNewer: false, isLoading: false, end: undefined, damage: [], isEstimable: false, counted: null }
 /** What ends when the list is made anew. */
 let session = new AbortController()
 let following = null
@@ -21,7 +21,7 @@ let following = null
 const list = new List(at('list'), (seq) => open(seq))
 const whenNearEnd = observe(at('end'), () => at('list').childElementCount > 0 && older())
 
-/** Makes the list anew: from the newest record on, or from a seq on. */
+/** Makes the list anew: from the newest record on, or from a place on. */
 async function show ({ from } = {}) {
   session.abort()
   session = new AbortController()
@@ -73,7 +73,7 @@ function endText (isLast, lost) {
 
 async function newer () {
   if (list.newest === undefined) return show()
-  const { rows } = await askOnce('page', { from: list.newest + 1, count: 50 }, session.signal)
+  const { rows } = await askOnce('page', { after: list.newest, count: 50 }, session.signal)
   list.addNewer(rows)
   setNewer(rows.length === 50)
 }
@@ -83,7 +83,7 @@ function setNewer (hasNewer) {
   at('newer').hidden = !hasNewer
 }
 
-/** Searches on from a seq, or from the newest record. The next search ends this one. */
+/** Searches on from a place, or from the newest record. The next search ends this one. */
 async function search (before, signal) {
   let count = 0
   const startedMs = performance.now()
@@ -102,8 +102,7 @@ async function search (before, signal) {
         `${Math.round(performance.now() - startedMs)} ms`)
       at('end').textContent = line.isLast ? 'No older record passes the filter.' : ''
     } else {
-      const share = state.since > 0 ? 1 - line.seq / state.since : 1
-      setStatus(`${formatCount(count)} found, ${Math.round(100 * share)} % searched`)
+      setStatus(`${formatCount(count)} found, ${Math.round(100 * line.done)} % searched`)
     }
   }, signal)
 }
@@ -148,17 +147,17 @@ async function follow () {
   while (!signal.aborted) {
     // Another filter makes another list, and follows with it.
     const { signal: unchanged } = session
-    const after = Math.max(state.since, state.query === '' ? list.newest ?? -1 : -1)
+    const after = (state.query === '' ? list.newest : undefined) ?? state.end
     await ask('tail', { after, query: state.query }, showNews, AbortSignal.any([signal, unchanged])).catch(() => {})
     // The connection was lost.
     if (!signal.aborted && !unchanged.aborted) await new Promise((resolve) => setTimeout(resolve, 1000))
   }
 }
 
-function showNews ({ rows, isCut, since, count, error }) {
+function showNews ({ rows, isCut, end, count, error }) {
   // The file was removed, or cut off: what is shown is old.
   if (error !== undefined) return putText(at('status'), error).classList.add('bad')
-  state.since = since
+  state.end = end
   if (state.counted !== null) state.counted += count
   if (isCut) {
     list.clear()
@@ -182,7 +181,7 @@ function stopFollowing () {
 async function loadTimeline () {
   const { Chart } = await import('./chart.mjs')
   chart = new Chart(at('chart'), {
-    onPick: (seq) => show({ from: seq }),
+    onPick: (place) => show({ from: place }),
     onPoint: (text) => { at('timeline-value').textContent = text }
   })
   chart.damage = state.damage
@@ -233,11 +232,12 @@ function showReport (report) {
 
 function showDamage (ranges, text, isGood = false) {
   const items = create('ul')
-  for (const { what, offset, size, seqs, file } of ranges.slice(0, 20)) {
+  for (const { what, offset, size, seqs, slot, file } of ranges.slice(0, 20)) {
     const item = putText(create('li'), `${formatSize(size)} at offset ${offset}${file ? ` of ${file}` : ''}: ${what}`)
     if (seqs) {
       const button = create('button', '', 'show')
-      button.addEventListener('click', () => show({ from: Math.max(0, seqs.from) }))
+      const from = Math.max(0, seqs.from)
+      button.addEventListener('click', () => show({ from: slot === undefined ? from : `${slot}:${from}` }))
       item.append(button)
     }
     items.append(item)
@@ -251,18 +251,19 @@ async function load () {
   const parameters = new URLSearchParams(location.hash.slice(1))
   state.query = at('query').value = parameters.get('query') ?? ''
   const chosen = parameters.get('seq')
-  const first = chosen !== null && state.query === '' ? show({ from: Number(chosen) }) : show()
+  const first = chosen !== null && state.query === '' ? show({ from: chosen }) : show()
   const info = await askOnce('info', {})
   document.title = `${info.name}, Millrace`
   putText(at('name'), info.name)
   at('name').title = info.path
-  state.since = info.since
+  state.end = info.end
+  at('follow').disabled = false
   state.isEstimable = info.isEstimable
-  putText(at('facts'), [formatSize(info.size), info.framing && `${info.framing} framing`, info.codec && `codec ${info.codec}`,
+  putText(at('facts'), [formatSize(info.size), info.slotCount && `${info.slotCount} ${info.slotCount === 1 ? 'slot' : 'slots'}`, info.framing && `${info.framing} framing`, info.codec && `codec ${info.codec}`,
     `changed ${formatTime(Math.round(info.modified / 1000) * 1000)} UTC`].filter(Boolean).join(', '))
   if (info.damage.length > 0) showDamage(info.damage, 'This log is damaged, so it can only be read.')
   await first
-  if (chosen !== null) open(Number(chosen))
+  if (chosen !== null) open(chosen)
   await loadTimeline()
 }
 

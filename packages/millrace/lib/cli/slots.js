@@ -126,5 +126,6 @@ function createTimeReader (name, isRaw) {
   }
 }
 
+exports.identifySlots = identifySlots
 exports.listSlots = listSlots
 exports.openSlots = openSlots

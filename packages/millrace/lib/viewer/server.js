@@ -77,10 +77,10 @@ function portOf (server) {
 /** What the page asks for. Each answers with lines of JSON. @type {Record<string, Answer>} */
 const ANSWERS = {
   info: (viewed) => viewed.info(),
-  page: (viewed, query, { signal }) => viewed.page(query.numbers('before', 'from', 'count'), signal),
-  record: (viewed, query) => viewed.record({ seq: query.number('seq'), path: query.path(), from: Math.max(0, Math.floor(query.number('from', 0))) }),
-  search: (viewed, query, reply) => viewed.search({ query: query.text('query'), ...query.numbers('before', 'count') }, reply),
-  tail: (viewed, query, reply) => viewed.tail({ after: query.number('after'), query: query.text('query') }, reply),
+  page: (viewed, query, { signal }) => viewed.page({ ...query.texts('before', 'from', 'after'), ...query.counts() }, signal),
+  record: (viewed, query) => viewed.record({ seq: query.text('seq'), path: query.path(), from: Math.max(0, Math.floor(query.number('from', 0))) }),
+  search: (viewed, query, reply) => viewed.search({ query: query.text('query'), ...query.texts('before'), ...query.counts() }, reply),
+  tail: (viewed, query, reply) => viewed.tail({ after: query.text('after'), query: query.text('query') }, reply),
   timeline: (viewed, query, reply) => viewed.timeline(reply),
   count: (viewed, query, reply) => viewed.count(reply),
   verify: (viewed, query, reply) => viewed.verify(reply)
@@ -141,13 +141,17 @@ class Query {
 
   /**
    * @param {string[]} names
-   * @returns {any}  those that are given
+   * @returns {Record<string, string>}  those that are given
    */
-  numbers (...names) {
-    const given = names.filter((name) => this.#parameters.has(name))
-    const numbers = Object.fromEntries(given.map((name) => [name, this.number(name)]))
-    const { count = 1 } = numbers
-    if (Number.isInteger(count) && count > 0) return numbers
+  texts (...names) {
+    return Object.fromEntries(names.filter((name) => this.#parameters.has(name)).map((name) => [name, this.text(name)]))
+  }
+
+  /** @returns {{ count?: number }}  if it is given */
+  counts () {
+    if (!this.#parameters.has('count')) return {}
+    const count = this.number('count')
+    if (Number.isInteger(count) && count > 0) return { count }
     throw new TypeError(`the viewer expected a whole number above 0 as count, got ${count}`)
   }
 

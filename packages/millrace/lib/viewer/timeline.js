@@ -16,6 +16,9 @@ const STRETCH_MAX = 20
  * @property {number} seq
  * @property {number | null} time  ms since 1970
  * @property {number} count  of the records from this one on, before the next sample; a guess, or counted
+ *
+ * @typedef {{ slot: number | null, samples: Sample[] }} Track  the log itself, or one of its slots, with one sample or
+ *   more, in order
  */
 
 /**
@@ -27,7 +30,9 @@ const STRETCH_MAX = 20
  * @property {number} end
  * @property {number} count  of records
  * @property {number[]} counts  of records in each bin; all bins are equally wide
- * @property {number[]} seqs  of a record near the beginning of each bin
+ * @property {Array<number | string>} places  near the beginning of each bin
+ * @property {Record<string, Array<number | null>>} seqs  by slot, and `''` without slots: of a record near the
+ *   beginning of each bin; null where the slot has no records yet, or none any more
  */
 
 /**
@@ -35,41 +40,65 @@ const STRETCH_MAX = 20
  * @property {number} seq
  * @property {number} size  in bytes
  * @property {number | null} time
+ *
+ * @typedef {object} Probed  the log itself, or one of its slots
+ * @property {number | null} slot
+ * @property {number} since  seq of the last record
+ * @property {(seq: number) => Promise<Probe | null>} probe
+ *
+ * @typedef {{ part: Probed, probes: Map<number, Probe> }} Looked
+ * @typedef {{ looked: Looked, from: number, to: number }} Gap  a range that may hold records nobody has looked at
  */
 
 /**
  * Looks at records all over the log, twice as close each time.
- * @param {(seq: number) => Promise<Probe | null>} probe
- * @param {number} since  seq of the last record
+ * @param {Probed[]} parts
  * @param {(timeline: Timeline) => void} onTimeline
  * @param {AbortSignal} signal
  */
-async function estimate (probe, since, onTimeline, signal) {
-  const first = await probe(0)
-  const last = await probe(since)
-  if (first === null || last === null) return
-  const probes = new Map([[first.seq, first], [last.seq, last]])
-  // Ranges that may hold records nobody has looked at. Seqs may leave out much: after an unclean end 2^32 and more.
-  let gaps = [{ from: first.seq + first.size, to: last.seq }].filter(({ from, to }) => from < to)
+async function estimate (parts, onTimeline, signal) {
+  /** @type {Looked[]} */
+  const all = []
+  /** Seqs may leave out much: after an unclean end 2^32 and more. @type {Gap[]} */
+  let gaps = []
+  for (const part of parts) {
+    const first = await part.probe(0)
+    const last = await part.probe(part.since)
+    if (first === null || last === null) continue
+    const looked = { part, probes: new Map([[first.seq, first], [last.seq, last]]) }
+    all.push(looked)
+    gaps.push({ looked, from: first.seq + first.size, to: last.seq })
+  }
+  if (all.length === 0) return
+  const tell = () => {
+    const tracks = all.map((looked) => {
+      const own = gaps.filter((gap) => gap.looked === looked)
+      return { slot: looked.part.slot, samples: weigh(looked.probes, own) }
+    })
+    onTimeline(toTimeline(tracks, false))
+  }
+  gaps = gaps.filter(({ from, to }) => from < to)
   let shown = FIRST_COUNT
-  while (gaps.length > 0 && probes.size < SAMPLE_COUNT && !signal.aborted) {
+  let count = all.reduce((sum, { probes }) => sum + probes.size, 0)
+  while (gaps.length > 0 && count < SAMPLE_COUNT && !signal.aborted) {
     gaps.sort((a, b) => (b.to - b.from) - (a.to - a.from))
-    const { from, to } = /** @type {{ from: number, to: number }} */ (gaps.shift())
+    const { looked, from, to } = /** @type {Gap} */ (gaps.shift())
     const middle = Math.floor((from + to) / 2)
-    const found = middle > from ? await probe(middle) : null
+    const found = middle > from ? await looked.part.probe(middle) : null
     // Nothing begins in the second half.
     if (found === null || found.seq >= to) {
-      if (middle > from) gaps.push({ from, to: middle })
+      if (middle > from) gaps.push({ looked, from, to: middle })
       continue
     }
-    probes.set(found.seq, found)
-    gaps.push({ from, to: middle }, { from: found.seq + found.size, to })
+    looked.probes.set(found.seq, found)
+    count++
+    gaps.push({ looked, from, to: middle }, { looked, from: found.seq + found.size, to })
     gaps = gaps.filter(({ from, to }) => from < to)
-    if (probes.size < shown) continue
+    if (count < shown) continue
     shown *= 2
-    onTimeline(toTimeline(weigh(probes, gaps), false))
+    tell()
   }
-  onTimeline(toTimeline(weigh(probes, gaps), false))
+  tell()
 }
 
 /**
@@ -96,57 +125,80 @@ function weigh (probes, gaps) {
   return samples
 }
 
+/** @typedef {{ x: number, seq: number, count: number }} Point */
+
 /**
- * @param {Sample[]} samples  at least one, in order
+ * @param {Track[]} tracks  at least one
  * @param {boolean} isCounted
  * @returns {Timeline}
  */
-function toTimeline (samples, isCounted) {
+function toTimeline (tracks, isCounted) {
+  const samples = tracks.flatMap(({ samples }) => samples)
   const timed = samples.filter(({ time }) => time !== null)
   const unit = timed.length > samples.length / 2 ? 'time' : 'index'
-  const points = unit === 'time' ? placeByTime(samples, timed) : placeByIndex(samples)
+  const lines = unit === 'time' ? placeByTime(tracks, /** @type {number} */ (timed[0].time)) : placeByIndex(tracks)
   const count = Math.round(samples.reduce((total, { count }) => total + count, 0))
-  const [start, end] = unit === 'time' ? rangeOf(points) : [0, Math.max(1, count)]
-  const binSize = (end - start) / BIN_COUNT
-  const counts = new Array(BIN_COUNT).fill(0)
-  /** @type {number[]} */
-  const seqs = new Array(BIN_COUNT).fill(-1)
-  const toBin = (/** @type {number} */ x) => Math.min(BIN_COUNT - 1, Math.max(0, Math.floor((x - start) / binSize)))
+  const [start, end] = unit === 'time' ? rangeOf(lines.flat()) : [0, Math.max(1, count)]
+  const bins = { start, size: (end - start) / BIN_COUNT, counts: new Array(BIN_COUNT).fill(0) }
+  /** @type {Timeline['seqs']} */
+  const seqs = {}
+  for (const [index, { slot }] of tracks.entries()) seqs[slot ?? ''] = addTo(bins, lines[index], slot === null)
+  const places = bins.counts.map((_, bin) => {
+    const from = start + bin * bins.size
+    if (seqs[''] !== undefined) return /** @type {number} */ (seqs[''][bin])
+    if (unit === 'time') return `time:${Math.floor(from)}`
+    const index = Math.max(0, lines.findLastIndex(([{ x }]) => x <= from))
+    return `${tracks[index].slot}:${seqs[/** @type {number} */ (tracks[index].slot)][bin] ?? lines[index][0].seq}`
+  })
+  return { isCounted, unit, start, end, count, counts: bins.counts.map(Math.round), places, seqs }
+}
+
+/**
+ * Adds the records of a track to the bins.
+ * @param {{ start: number, size: number, counts: number[] }} bins
+ * @param {Point[]} points
+ * @param {boolean} isWhole  whether the track is the whole log
+ * @returns {Array<number | null>}  of a record near the beginning of each bin
+ */
+function addTo ({ start, size, counts }, points, isWhole) {
+  /** @type {Array<number | null>} */
+  const seqs = new Array(BIN_COUNT).fill(null)
+  const toBin = (/** @type {number} */ x) => Math.min(BIN_COUNT - 1, Math.max(0, Math.floor((x - start) / size)))
+  let last = 0
   for (const [index, { x, seq, count }] of points.entries()) {
     const low = Math.min(x, points[index + 1]?.x ?? x)
     const high = Math.max(x, points[index + 1]?.x ?? x)
     const [firstBin, lastBin] = [toBin(low), toBin(high)]
     for (let bin = firstBin; bin <= lastBin; bin++) {
-      const from = Math.max(low, start + bin * binSize)
-      const to = Math.min(high, start + (bin + 1) * binSize)
+      const from = Math.max(low, start + bin * size)
+      const to = Math.min(high, start + (bin + 1) * size)
       counts[bin] += count * (firstBin === lastBin ? 1 : Math.max(0, to - from) / (high - low))
-      if (seqs[bin] === -1) seqs[bin] = seq
+      seqs[bin] ??= seq
     }
+    last = Math.max(last, lastBin)
   }
-  for (let bin = 0; bin < BIN_COUNT; bin++) {
-    counts[bin] = Math.round(counts[bin])
-    if (seqs[bin] === -1) seqs[bin] = bin === 0 ? samples[0].seq : seqs[bin - 1]
-  }
-  return { isCounted, unit, start, end, count, counts, seqs }
+  if (isWhole) [seqs[0], last] = [seqs[0] ?? points[0].seq, BIN_COUNT - 1]
+  for (let bin = 1; bin <= last; bin++) seqs[bin] ??= seqs[bin - 1]
+  return seqs
 }
 
 /**
- * @param {Sample[]} samples
- * @param {Sample[]} timed  those of them that have a time; the others take that of the one before
+ * @param {Track[]} tracks
+ * @param {number} x  the first time
+ * @returns {Point[][]}  samples without a time take that of the one before
  */
-function placeByTime (samples, timed) {
-  let x = /** @type {number} */ (timed[0].time)
-  return samples.map(({ seq, time, count }) => ({ seq, count, x: (x = time ?? x) }))
+function placeByTime (tracks, x) {
+  return tracks.map(({ samples }) => samples.map(({ seq, time, count }) => ({ seq, count, x: (x = time ?? x) })))
 }
 
-/** @param {Sample[]} samples */
-function placeByIndex (samples) {
+/** @param {Track[]} tracks @returns {Point[][]} */
+function placeByIndex (tracks) {
   let x = 0
-  return samples.map(({ seq, count }) => {
+  return tracks.map(({ samples }) => samples.map(({ seq, count }) => {
     const point = { seq, count, x }
     x += count
     return point
-  })
+  }))
 }
 
 /**

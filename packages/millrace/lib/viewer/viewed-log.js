@@ -6,14 +6,13 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { setTimeout: wait } = require('node:timers/promises')
 const { verify } = require('@millrace/repair')
-const { summarize, outline, descend } = require('./outline')
+const { outline, descend } = require('./outline')
+const { parseQuery } = require('./query')
 const { estimate, toTimeline } = require('./timeline')
-const { readTime } = require('./times')
 
 const PAGE_COUNT_MAX = 200
 // Records of many megabytes must not fill the memory: a page ends after so many bytes, but not before its first record.
 const PAGE_SIZE_MAX = 4 * 1024 * 1024
-const LINE_SIZE_MAX = 300
 // What one search finds is bounded, too: whoever asks may read slowly.
 const FOUND_COUNT_MAX = 1000
 // Fewer would flicker, more often than this nobody can read.
@@ -23,67 +22,38 @@ const TIMED_COUNT_MAX = 4096
 const RANGE_COUNT_MAX = 200
 
 /**
- * @typedef {import('@millrace/offset-log').OffsetLog<any>} OffsetLog
- * @typedef {import('@millrace/offset-log').Codec<any>} Codec
- * @typedef {ArrayLike<number>} Numbers
- * @typedef {{ buffer: Buffer, count: number, seqs: Numbers, starts: Numbers, ends: Numbers }} Run  some records
+ * @typedef {import('./one-log').Run} Run
+ * @typedef {import('./one-log').Range} Range
+ * @typedef {import('./records').Row} Row
  * @typedef {{ send: (answer: object) => Promise<void> | null, signal: AbortSignal }} Reply  `send` gives a promise if
  *   whoever reads is slow
  */
 
-/**
- * @typedef {object} Row
- * @property {number} seq
- * @property {number} size  in bytes
- * @property {number | null} time  ms since 1970
- * @property {string} text  one line
- * @property {string} [error]  why the record does not decode; then `text` shows its bytes
- */
-
-/** A file of the log. `base`: how much higher the seqs of the log are than its own. */
-/** @typedef {{ path: string, base: number, storage?: import('@millrace/block-file').Storage | undefined }} LogFile */
-
 class ViewedLog {
-  #log
+  #source
   #identity
-  #listFiles
-  #codec
-  #skip
-  #timePath
+  #records
   /** The one that is under way. @type {{ listeners: Set<(answer: object) => void>, latest: object } | null} */
   #verification = null
 
   /**
-   * @param {OffsetLog} log  open for reading
+   * @param {import('./one-log').Source} source  of an open log
    * @param {object} options
    * @param {{ framing: string | null, codec: string | null }} options.identity  what the file says of itself
-   * @param {Codec} options.codec  of the log
-   * @param {string[]} [options.timePath]  the member that is a record's time; by default wherever a logger writes it
-   * @param {(text: string) => { where: any, texts: string[] }} options.parseQuery
-   * @param {() => Promise<LogFile[]>} [options.listFiles]  of a log in a folder; by default there is one file
+   * @param {import('./records').Records} options.records
    */
-  constructor (log, { identity, codec, timePath, parseQuery, listFiles }) {
-    /** @type {LogFile} */
-    const only = { path: log.filename, base: 0 }
-    this.#listFiles = listFiles ?? (async () => [only])
-    this.#log = log
+  constructor (source, { identity, records }) {
+    this.#source = source
     this.#identity = identity
-    this.#codec = codec
-    this.#timePath = timePath ?? null
-    this.#skip = log.supports.onCorrupt ? { onCorrupt: /** @type {const} */ ('skip') } : {}
-    this.parseQuery = parseQuery
-  }
-
-  /** The seq of the last record: the log is open. */
-  get #since () {
-    return /** @type {number} */ (this.#log.since.value)
+    this.#records = records
   }
 
   /** What is known without reading the log. */
   async info () {
-    const { filename, since, recovery } = this.#log
+    const { filename, isEstimable } = this.#source
     const { framing, codec } = this.#identity
     const { size, mtimeMs } = await this.#measure()
+    const parts = this.#source.parts()
     return {
       path: filename,
       name: path.basename(filename),
@@ -91,18 +61,19 @@ class ViewedLog {
       codec,
       size,
       modified: mtimeMs,
-      since: since.value,
+      end: this.#source.endText(),
+      ...(parts.some(({ slot }) => slot !== null) && { slotCount: parts.length }),
       // Looking at some records of it says how many there are.
-      isEstimable: this.#log.supports.onCorrupt,
-      damage: recovery?.damage ?? [],
-      isTailUnsynced: Boolean(recovery?.uncopied ?? recovery?.unrestored)
+      isEstimable,
+      damage: parts.flatMap(({ recovery }) => recovery.damage),
+      isTailUnsynced: parts.some(({ recovery }) => recovery.isTailUnsynced)
     }
   }
 
   /** All files together. */
   async #measure () {
     let [size, mtimeMs] = [0, 0]
-    for (const { path: file } of await this.#listFiles()) {
+    for (const { path: file } of await this.#files()) {
       const found = await fs.promises.stat(file).catch(ignoreGone)
       size += found?.size ?? 0
       mtimeMs = Math.max(mtimeMs, found?.mtimeMs ?? 0)
@@ -110,28 +81,45 @@ class ViewedLog {
     return { size, mtimeMs }
   }
 
+  /** Of all parts, one part after the other. */
+  async #files () {
+    const files = await Promise.all(this.#source.parts().map(async (part) => {
+      return (await part.files()).map((file) => ({ ...file, slot: part.slot }))
+    }))
+    return files.flat()
+  }
+
   /**
    * A page of the list, newest first.
-   * @param {{ before?: number, from?: number, count?: number }} bounds  `before` a seq, or from a seq on; without
-   *   either the newest records
+   * @param {{ before?: string, from?: string, after?: string, count?: number }} bounds  places: before one, from one
+   *   on, or after one; without any the newest records
    * @param {AbortSignal} signal
    */
-  async page ({ before, from, count = 50 }, signal) {
+  async page ({ count = 50, ...bounds }, signal) {
     const limit = Math.min(count, PAGE_COUNT_MAX)
-    const older = { reverse: true, ...(before === undefined ? {} : { lt: before }) }
-    const range = from === undefined ? older : { gte: from }
-    const { rows, lost, isCut } = await this.#collect({ ...range, ...this.#skip, signal }, limit)
-    if (from !== undefined) rows.reverse()
+    const range = await this.#toRange(bounds)
+    const { rows, lost, isCut } = await this.#collect({ ...range, signal }, limit)
+    if (!range.reverse) rows.reverse()
     return { rows, lost, isLast: !isCut && rows.length < limit }
   }
 
   /**
+   * @param {{ before?: string | undefined, from?: string | undefined, after?: string | undefined }} bounds
+   * @returns {Promise<Range>}
+   */
+  async #toRange (bounds) {
+    const given = Object.entries(bounds).filter(([, text]) => text !== undefined)
+    const places = await Promise.all(given.map(async ([name, text]) => [name, await this.#source.find(text)]))
+    return { reverse: bounds.from === undefined && bounds.after === undefined, ...Object.fromEntries(places) }
+  }
+
+  /**
    * One record as a tree, or a part of it.
-   * @param {{ seq: number, path: Array<string | number>, from: number }} wanted
+   * @param {{ seq: string, path: Array<string | number>, from: number }} wanted
    */
   async record ({ seq, path, from }) {
     try {
-      const { found, value } = descend(await this.#log.get(seq), path)
+      const { found, value } = descend(await this.#source.get(seq), path)
       return found ? { seq, tree: outline(value, from) } : { seq, error: 'there is no such member' }
     } catch (/** @type {any} */ err) {
       return { seq, error: err.message, code: err.code }
@@ -140,25 +128,23 @@ class ViewedLog {
 
   /**
    * Searches from the newest record on, and sends what it finds as it finds it.
-   * @param {{ query: string, before?: number, count?: number }} wanted
+   * @param {{ query: string, before?: string, count?: number }} wanted  `before` a place
    * @param {Reply} reply
    */
   async search ({ query, before, count: wanted = 100 }, { send, signal }) {
     const count = Math.min(wanted, FOUND_COUNT_MAX)
     const { filter, passes } = this.#toFilter(query)
-    const range = { reverse: true, ...(before === undefined ? {} : { lt: before }), ...filter }
-    let [found, sentMs] = [0, -Infinity]
-    let seq = this.#since
-    await this.#log.scan({ ...range, ...this.#skip, signal }, (/** @type {Run} */ run) => {
+    let [found, done, sentMs] = [0, 0, -Infinity]
+    await this.#source.scan({ ...await this.#toRange({ before }), ...filter, signal }, (run) => {
       for (let index = 0; index < run.count && found < count; index++) {
         if (!passes(run, index)) continue
         found++
-        send({ row: this.#toRow(run, index) })
+        send({ row: this.#records.toRow(run, index) })
       }
-      if (run.count > 0) seq = run.seqs[run.count - 1]
+      if (run.count > 0) done = this.#source.shareAfter(run)
       if (performance.now() - sentMs >= UPDATE_MS) {
         sentMs = performance.now()
-        send({ seq })
+        send({ done })
       }
       return found < count
     })
@@ -166,41 +152,25 @@ class ViewedLog {
   }
 
   /**
-   * Tells what is appended, ten times a second at most: how many records, up to which seq, and which ones pass.
-   * @param {{ after: number, query?: string }} wanted
+   * Tells what is appended, ten times a second at most: how many records, up to which place, and which ones pass.
+   * @param {{ after: string, query?: string }} wanted  `after` a place
    * @param {Reply} reply
    */
-  async tail ({ after, query = '' }, { send, signal }) {
+  async tail ({ after: text, query = '' }, { send, signal }) {
     const { filter, passes } = this.#toFilter(query)
-    let seq = after
-    while (!signal.aborted) {
-      // It fails when the file was removed, replaced or cut off; `since` alone would say nothing.
-      const next = this.#log.stream({ gt: seq, live: true, limit: 1, values: false, ...this.#skip, signal })
-      for await (const found of next) if (typeof found === 'number') break
-      const { count, last } = await this.#countAfter(seq, signal)
-      if (count > 0) {
-        const range = { gt: seq, lte: last, reverse: true, ...filter, ...this.#skip, signal }
-        const { rows, isCut } = await this.#collect(range, PAGE_COUNT_MAX, passes)
-        seq = last
-        await send({ rows, isCut: isCut || rows.length === PAGE_COUNT_MAX, since: seq, count })
-      }
+    let after = await this.#source.find(text)
+    for await (const { count, upTo, endText } of this.#source.follow(after, signal)) {
+      const range = { after, upTo, reverse: true, ...filter, signal }
+      const { rows, isCut } = await this.#collect(range, PAGE_COUNT_MAX, passes)
+      after = upTo
+      await send({ rows, isCut: isCut || rows.length === PAGE_COUNT_MAX, end: endText, count })
       await wait(UPDATE_MS, undefined, { signal })
     }
   }
 
-  /** @param {number} seq  @param {AbortSignal} signal */
-  async #countAfter (seq, signal) {
-    let [count, last] = [0, seq]
-    await this.#log.scan({ gt: seq, ...this.#skip, signal }, (/** @type {Run} */ run) => {
-      count += run.count
-      if (run.count > 0) last = run.seqs[run.count - 1]
-    })
-    return { count, last }
-  }
-
   /** @param {string} query */
   #toFilter (query) {
-    const { where, texts } = this.parseQuery(query)
+    const { where, texts } = parseQuery(query)
     const needles = texts.map((text) => Buffer.from(text))
     const passes = (/** @type {Run} */ { buffer, starts, ends }, /** @type {number} */ index) => {
       const bytes = buffer.subarray(starts[index], ends[index])
@@ -209,17 +179,24 @@ class ViewedLog {
     return { filter: where ? { where } : {}, passes }
   }
 
+  /** The parts that have records. */
+  #fullParts () {
+    return this.#source.parts().filter((part) => part.end() !== -1)
+  }
+
   /** @param {Reply} reply */
   async timeline ({ send, signal }) {
-    const since = this.#since
-    if (since === -1) return
     // Seqs inside a legacy log can only be found by walking it from its start, which counts it as well.
-    if (!this.#log.supports.onCorrupt) return this.count({ send, signal })
-    const probe = async (/** @type {number} */ seq) => {
-      const { rows: [row] } = await this.#collect({ gte: seq, ...this.#skip, signal }, 1)
-      return row ?? null
-    }
-    await estimate(probe, since, (timeline) => send({ timeline }), signal)
+    if (!this.#source.isEstimable) return this.count({ send, signal })
+    const parts = this.#fullParts().map((part) => ({
+      slot: part.slot,
+      since: part.end(),
+      probe: async (/** @type {number} */ seq) => {
+        const { rows: [row] } = await this.#collect({ from: seq, signal }, 1, undefined, part)
+        return row === undefined ? null : { ...row, seq: Number(row.seq) }
+      }
+    }))
+    await estimate(parts, (timeline) => send({ timeline }), signal)
   }
 
   /**
@@ -227,28 +204,33 @@ class ViewedLog {
    * @param {Reply} reply
    */
   async count ({ send, signal }) {
-    const since = this.#since
-    /** @type {import('./timeline').Sample[]} */
-    let samples = []
-    let [stride, count, sentMs] = [1, 0, performance.now()]
-    await this.#log.scan({ ...this.#skip, lte: since, signal }, (/** @type {Run} */ run) => {
-      for (let index = 0; index < run.count; index++) {
-        if (count++ % stride !== 0) continue
-        const time = readTime(this.#decode(run, index).value, this.#timePath)
-        samples.push({ seq: run.seqs[index], time, count: stride })
-        if (samples.length < TIMED_COUNT_MAX) continue
-        // Every second one is enough from now on.
-        stride *= 2
-        samples = samples.filter((_, index) => index % 2 === 0).map((sample) => ({ ...sample, count: stride }))
-      }
-      if (performance.now() - sentMs < UPDATE_MS) return
-      sentMs = performance.now()
-      send({ count, done: run.seqs[run.count - 1] / Math.max(1, since) })
-    })
-    if (samples.length > 0) {
-      samples[samples.length - 1].count = count - (samples.length - 1) * stride
-      send({ timeline: toTimeline(samples, true) })
+    /** @type {Array<import('./timeline').Track & { count: number }>} */
+    let tracks = []
+    let [stride, count, timedCount, sentMs] = [1, 0, 0, performance.now()]
+    const parts = this.#fullParts()
+    for (const [index, part] of parts.entries()) {
+      const since = part.end()
+      tracks.push({ slot: part.slot, samples: [], count: 0 })
+      await part.scan({ upTo: since, signal }, (run) => {
+        for (let index = 0; index < run.count; index++) {
+          count++
+          const track = tracks[tracks.length - 1]
+          if (track.count++ % stride !== 0) continue
+          track.samples.push({ seq: run.seqs[index], time: this.#records.timeIn(run, index), count: stride })
+          if (++timedCount < TIMED_COUNT_MAX) continue
+          // Every second one is enough from now on.
+          stride *= 2
+          tracks = tracks.map(({ samples, ...track }) => ({ ...track, samples: everySecond(samples, stride) }))
+          timedCount = tracks.reduce((sum, { samples }) => sum + samples.length, 0)
+        }
+        if (performance.now() - sentMs < UPDATE_MS) return
+        sentMs = performance.now()
+        send({ count, done: (index + run.seqs[run.count - 1] / Math.max(1, since)) / parts.length })
+      })
     }
+    const full = tracks.filter(({ samples }) => samples.length > 0)
+    for (const { samples, count } of full) samples[samples.length - 1].count = count - (samples.length - 1) * stride
+    if (full.length > 0) send({ timeline: toTimeline(full, true) })
     send({ count, done: 1 })
   }
 
@@ -298,14 +280,14 @@ class ViewedLog {
    * @returns {Promise<object>}  the parts of a report that the page shows
    */
   async #verifyFiles ({ onDamage, onProgress }) {
-    const files = await this.#listFiles()
+    const files = await this.#files()
     /** @type {object[]} */
     const damage = []
     const all = { isSound: true, records: 0, mendable: 0, damage, damageCount: 0, damageSize: 0 }
-    for (const [index, { path: file, base, storage }] of files.entries()) {
+    for (const [index, { path: file, name, base, storage, slot }] of files.entries()) {
       const place = (/** @type {import('@millrace/framing/survey').DamagedRange} */ { seqs, ...range }) => {
         const raised = seqs && { from: seqs.from + base, to: seqs.to + base }
-        return { ...range, seqs: raised, ...(files.length > 1 && { file: path.basename(file) }) }
+        return { ...range, seqs: raised, ...(files.length > 1 && { file: name }), ...(slot !== null && { slot }) }
       }
       const report = await verify(file, {
         storage,
@@ -325,59 +307,32 @@ class ViewedLog {
   }
 
   /**
-   * @param {object} options  of the scan
+   * @param {Range} range
    * @param {number} limit
    * @param {(run: Run, index: number) => boolean} [passes]  by default every record
+   * @param {Pick<import('./one-log').Source, 'scan'>} [source]  by default the whole log
    */
-  async #collect (options, limit, passes) {
+  async #collect (range, limit, passes, source = this.#source) {
     /** @type {Row[]} */
     const rows = []
     let [size, isCut] = [0, false]
-    const { lost } = await this.#log.scan({ ...options, ...(passes ? {} : { limit }) }, (/** @type {Run} */ run) => {
+    const { lost } = await source.scan({ ...range, ...(passes ? {} : { limit }) }, (run) => {
       for (let index = 0; index < run.count; index++) {
         if (passes && !passes(run, index)) continue
         if (rows.length === limit) return false
         size += run.ends[index] - run.starts[index]
         isCut = size > PAGE_SIZE_MAX && rows.length > 0
         if (isCut) return false
-        rows.push(this.#toRow(run, index))
+        rows.push(this.#records.toRow(run, index))
       }
     })
     return { rows, lost, isCut }
   }
+}
 
-  /**
-   * @param {Run} run
-   * @param {number} index
-   * @returns {Row}
-   */
-  #toRow (run, index) {
-    const { value, error } = this.#decode(run, index)
-    const row = {
-      seq: run.seqs[index],
-      size: run.ends[index] - run.starts[index],
-      time: readTime(value, this.#timePath),
-      text: summarize(value, LINE_SIZE_MAX)
-    }
-    return error === null ? row : { ...row, error }
-  }
-
-  /**
-   * @param {Run} run
-   * @param {number} index
-   * @returns {{ value: unknown, error: string | null }}  the record's bytes if it does not decode
-   */
-  #decode ({ buffer, starts, ends }, index) {
-    const codec = this.#codec
-    const [start, end] = [starts[index], ends[index]]
-    try {
-      if (codec.decodeRange) return { value: codec.decodeRange(buffer, start, end), error: null }
-      const bytes = codec.buffer ? Buffer.from(buffer.subarray(start, end)) : buffer.toString('utf8', start, end)
-      return { value: codec.decode(bytes), error: null }
-    } catch (/** @type {any} */ err) {
-      return { value: buffer.subarray(start, end), error: String(err?.message ?? err) }
-    }
-  }
+/** @type {<T extends { count: number }>(samples: T[], count: number) => T[]} */
+function everySecond (samples, count) {
+  return samples.filter((_, index) => index % 2 === 0).map((sample) => ({ ...sample, count }))
 }
 
 /** A segment was dropped, or compressed, meanwhile. @param {NodeJS.ErrnoException} err @returns {undefined} */
