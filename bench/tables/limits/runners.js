@@ -10,7 +10,7 @@ const { BLOCK_SIZE, CODECS, openRecords } = require('../../lib/readers')
 /**
  * @typedef {object} Runner
  * @property {() => number | Promise<number>} sample  does the work once; returns its time, or its bytes
- * @property {() => Answer | Promise<Answer>} finish  says what was done; it frees nothing, because the process ends
+ * @property {() => Answer | Promise<Answer>} [finish]  says what was done; it frees nothing, because the process ends
  */
 
 /** @typedef {import('../../engine/row').Answer} Answer */

@@ -86,7 +86,7 @@ async function measureSide ({ row, side, setting, folder, samples }) {
   const { value, first } = await takeSamples(side.samples > 0 ? samples ?? side.samples : 0, () => runner.sample())
   return {
     figures: { [row.figures[0].figure]: value, first: side.samples > 0 ? first : undefined },
-    answers: { '': await runner.finish() }
+    answers: { '': await runner.finish?.() ?? {} }
   }
 }
 

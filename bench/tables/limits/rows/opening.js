@@ -111,8 +111,7 @@ function openAgain (path, sizeMin, options = {}) {
       await log.close()
       if (recovery === null && fs.statSync(path).size >= sizeMin) return ms
       throw new Error(`${path}: not a clean log of ${sizeMin} bytes`)
-    },
-    finish: () => ({})
+    }
   }
 }
 
@@ -147,7 +146,7 @@ function openReadAndSum ({ file }) {
   const fd = fs.openSync(file, 'r')
   const buf = Buffer.alloc(BLOCK_SIZE)
   const start = fs.fstatSync(fd).size - TAIL_SIZE
-  return { sample: () => time(() => readSpans(fd, buf, (size) => sumPages(buf, size), start)), finish: () => ({}) }
+  return { sample: () => time(() => readSpans(fd, buf, (size) => sumPages(buf, size), start)) }
 }
 
 /** @type {(setting: { folder: string }) => import('../runners').Runner} */
@@ -162,8 +161,7 @@ function openSyncReadAndSum ({ folder }) {
         fs.fdatasyncSync(fd)
         readSpans(fd, buf, (size) => sumPages(buf, size), 0)
       })
-    },
-    finish: () => ({})
+    }
   }
 }
 
