@@ -19,7 +19,7 @@ const { fromSheets, toSheet } = require('./results')
 
 const ROOT = path.join(__dirname, '..', '..')
 // Options that say where or how long, and change nothing of what is measured.
-const WHOLE = ['draw', 'out', 'runs', 'install', 'keep', 'save', 'with']
+const WHOLE = ['draw', 'out', 'runs', 'install', 'keep', 'save', 'with', 'profile']
 
 /** @typedef {import('./row').Table} Table */
 /** @typedef {import('./row').Row} Row */
@@ -113,7 +113,7 @@ function printUsage (table) {
 async function run (table, options) {
   const folders = makeFolders(options.out ?? ROOT)
   if (options.install) installPeers(options)
-  if (options.profile) return require('./profile').profileRows(options, folders.generated)
+  if (options.profile) return profile(table, options, folders)
   if (options.against !== undefined && options.against !== false) return require('./against').compareTrees(table, options, folders.generated)
   if (options.draw) return show(table, options, { ...readData(table, folders.data), skipped: 0 }, folders)
   console.error([announce(table, options), ...adviseInstall(options, formatCommand(commandOf(table), { install: true }))].join('\n'))
@@ -125,6 +125,21 @@ async function run (table, options) {
   } finally {
     if (!options.keep) fs.rmSync(folders.generated, { recursive: true, force: true })
   }
+}
+
+/**
+ * Shows where the time goes, and adds it to the report of what was measured before.
+ * @type {(table: Table, options: any, folders: Record<string, string>) => Promise<number>}
+ */
+async function profile (table, options, { data, images, generated }) {
+  const { text, profiles } = await require('./profile').profileRows(options, generated)
+  console.log(text)
+  if (table.report === undefined || (isPartial(options) && options.out === undefined)) return 0
+  const { results, facts } = readData(table, data)
+  const file = path.join(images, 'report.html')
+  fs.writeFileSync(file, await writePage({ ...table.report(results, pickShown(table, results, facts)), profiles }))
+  console.log(`\nwritten: ${path.relative(process.cwd(), file)}`)
+  return 0
 }
 
 /** What it is going to do. @type {(table: Table, options: any) => string} */
@@ -171,7 +186,7 @@ async function show (table, options, { results, facts, skipped }, folders) {
 async function write (table, options, { results, shown, others }, { data, images }, isPart) {
   /** @type {Array<[file: string, text: string]>} */
   const texts = options.draw ? [] : toSheets(table, results, shown).map(([name, sheet]) => [path.join(data, `${name}.csv`), formatCsv(sheet)])
-  if (table.report) texts.push([path.join(images, 'report.html'), await writePage({ ...table.report(results, shown), others })])
+  if (table.report) texts.push([path.join(images, 'report.html'), await writePage(toReport(table, results, shown, others))])
   const charts = Object.entries(table.charts).map(async ([name, draw]) => {
     return { name, svg: await draw(results, shown) }
   })
@@ -181,6 +196,20 @@ async function write (table, options, { results, shown, others }, { data, images
   console.log(`\nwritten: ${files.map((file) => path.relative(process.cwd(), file)).join(', ')}`)
   const { writePages } = require('../figures/pages')
   if (!isPart) for (const page of writePages(options.out ?? ROOT)) console.log(`written: ${page}`)
+}
+
+/**
+ * The report, with what other machines measured beside it.
+ * @type {(table: Table, results: Results, shown: import('./row').Shown, others: any[]) =>
+ *   import('../page/page').Report}
+ */
+function toReport (table, results, shown, others) {
+  const describe = /** @type {NonNullable<Table['report']>} */ (table.report)
+  const beside = others.map(({ name, results, facts }) => {
+    return { ...describe(results, pickShown(table, results, facts)), machine: name }
+  })
+  const machine = beside.length > 0 ? { machine: shown.facts.machine.split(',')[0] } : {}
+  return { ...describe(results, shown), ...machine, others: beside }
 }
 
 /**

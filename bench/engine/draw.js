@@ -29,7 +29,7 @@ const { readLoad } = require('./load')
  * @property {string[]} rows
  */
 
-const LAYOUT = { columns: 2, hasOwnRows: true, barHeight: 12, rowGap: 3, labelWidth: 120, valueWidth: 56 }
+const LAYOUT = { columns: 2, hasOwnRows: true, barHeight: 12, rowGap: 3 }
 const NOTE_LENGTH = 40
 
 /**

@@ -23,7 +23,7 @@ const LOADING = /^node:internal\/modules\//
  * Runs each row once, beside V8's sampler.
  * @param {any} options
  * @param {string} generated
- * @returns {Promise<number>}  the exit code
+ * @returns {Promise<{ text: string, profiles: Array<{ name: string, shares: Share[] }> }>}
  */
 async function profileRows (options, generated) {
   /** @type {Array<{ case: string, packages: Share[], functions: Share[] }>} */
@@ -42,8 +42,8 @@ async function profileRows (options, generated) {
     }
   })
   if (found.length === 0) throw new MeasureError('nothing was profiled: none of these peers takes part in these rows')
-  console.log(found.map(({ case: name, packages, functions }) => `${name}\n\n${toText(gridOfShares(packages, functions))}`).join('\n\n'))
-  return 0
+  const texts = found.map(({ case: name, packages, functions }) => `${name}\n\n${toText(gridOfShares(packages, functions))}`)
+  return { text: texts.join('\n\n'), profiles: found.map(({ case: name, packages: shares }) => ({ name, shares })) }
 }
 
 /**
@@ -85,5 +85,6 @@ function packageOf (frame) {
 }
 
 exports.profileRows = profileRows
+exports.nameOf = nameOf
 exports.shareOut = shareOut
 exports.packageOf = packageOf

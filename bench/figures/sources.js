@@ -3,14 +3,14 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { loadTable } = require('..')
+const { TABLES, loadTable } = require('..')
+const { formatValue } = require('../engine/judge')
 const { sourceOf } = require('../engine/sources')
 const { describeFacts, formatCount, median } = require('../lib/report')
 const { UserError } = require('../lib/run')
-const { formatValue } = require('../lib/tables')
 
 /** @typedef {import('../lib/report').Facts} Facts */
-/** @typedef {import('../lib/tables').Line['unit'] | 'ratio'} Unit */
+/** @typedef {import('../engine/row').Unit | 'ratio'} Unit */
 /** @typedef {{ values: number[], unit: Unit }} Found  `values`: of the runs */
 
 /**
@@ -31,18 +31,6 @@ const { formatValue } = require('../lib/tables')
  * @property {(request: string) => string} figure
  */
 
-// Read when a page asks for them: each bench loads a lot.
-/** @type {Record<string, () => Source>} */
-const SOURCES = {
-  layers: () => sourceOf(loadTable('layers')),
-  limits: () => sourceOf(loadTable('limits')),
-  growth: () => sourceOf(loadTable('growth')),
-  peers: () => sourceOf(loadTable('peers')),
-  logging: () => sourceOf(loadTable('logging')),
-  ingest: () => sourceOf(loadTable('ingest')),
-  jetstream: () => sourceOf(loadTable('jetstream'))
-}
-
 /** @type {Record<string, (value: number, unit: Unit) => string>} */
 const FORMS = {
   thousands: (value) => formatCount(Number((value / 1e3).toPrecision(3))),
@@ -56,10 +44,8 @@ function openSources (folder) {
   /** @type {Map<string, Opened>} */
   const opened = new Map()
   const open = (/** @type {string} */ name) => {
-    if (!Object.hasOwn(SOURCES, name)) {
-      throw new UserError(`there are no figures "${name}": choose from ${Object.keys(SOURCES).join(', ')}`)
-    }
-    const found = opened.get(name) ?? read(SOURCES[name](), folder)
+    if (!TABLES.includes(name)) throw new UserError(`there are no figures "${name}": choose from ${TABLES.join(', ')}`)
+    const found = opened.get(name) ?? read(sourceOf(loadTable(name)), folder)
     opened.set(name, found)
     return found
   }

@@ -55,7 +55,7 @@ function draw (results, { groups, peers, facts, rows }) {
     ]
   }, (canvas) => drawBars(canvas, panels.map(({ title, rows }) => ({
     title, rows: rows.map(({ row, label }) => ({ label, bars: toBars(row) }))
-  })), { columns: 2, barHeight: 11, rowGap: 5, labelWidth: 120, valueWidth: 56 }))
+  })), { columns: 2, barHeight: 11, rowGap: 5 }))
 }
 
 /** @type {import('../../engine/row').Table} */

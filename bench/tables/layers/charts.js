@@ -155,7 +155,7 @@ async function drawBarChart (results, shown, names) {
         return [{ look, value, min, max, isHollow, text: `${isHollow ? '~ ' : ''}${formatMs(value)} ms`, more }]
       })
     }))
-  })), { barHeight: 12, rowGap: 5, labelWidth: 62, valueWidth: 118, formatTick: (tick) => `${formatCount(tick)} ms` }))
+  })), { barHeight: 12, rowGap: 5, formatTick: (tick) => `${formatCount(tick)} ms` }))
 }
 
 /**

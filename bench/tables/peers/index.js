@@ -114,7 +114,7 @@ function draw (results, shown) {
       { kind: 'database', label: 'databases' }
     ],
     format: formatRate,
-    layout: { hasOwnRows: false, labelWidth: 168 }
+    layout: { hasOwnRows: false }
   })
 }
 
