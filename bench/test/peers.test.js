@@ -100,10 +100,12 @@ tape('peers table: a line for each peer and each further way to query, the best 
 
 tape('peers chart: a panel a job, a label a peer, and why a bar is missing', async (t) => {
   const svg = await table.charts.peers(makeResults([1000, 3000, 2000], 'lmdb'), shown)
-  for (const { what } of jobs) t.ok(svg.includes(what), what)
+  // Texts are broken where there is no room.
+  const words = svg.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
+  for (const { what } of jobs) t.ok(words.includes(what), what)
   for (const { label, name, store } of peers) t.equal(svg.includes(`>${label}<`), name !== 'lmdb' && store === undefined, label)
   for (const text of ['never syncs', 'Thousands of records a second', '5 messages of 7 bytes, page', 'median of 3 runs', 'Some CPU']) {
-    t.ok(svg.includes(text), text)
+    t.ok(words.includes(text), text)
   }
   t.equal(await table.charts.peers(makeResults([]), shown), undefined, 'no chart of nothing')
 })
