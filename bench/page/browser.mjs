@@ -267,12 +267,13 @@ function showFigures () {
 function listRows () {
   const { unit } = MEASURES[state.measure]
   const heads = shown().flatMap(({ label }, index) => index === 0 ? [`${label}, ${unit}`] : [`${label}, ${unit}`, 'ratio'])
-  return [['layer', 'block', ...heads], ...layers.flatMap(({ name }, layer) => blockSizes.map((blockSize, size) => {
+  return [['layer', 'block', ...heads], ...layers.flatMap(({ name }, layer) => blockSizes.flatMap((blockSize, size) => {
     const cells = figuresOf(layer, size).flatMap(({ value, range, ratio }, index) => {
       const text = range ? `${value} (${range})` : value
       return index === 0 ? [text] : [text, ratio]
     })
-    return [name, `${blockSize / 1024} KiB`, ...cells]
+    // Machines that stand beside each other need not have the same block sizes.
+    return cells.every((text) => text === '-' || text === '') ? [] : [[name, `${blockSize / 1024} KiB`, ...cells]]
   }))]
 }
 

@@ -208,6 +208,7 @@ browserTest('page: another machine stands beside this one, layer by layer', asyn
     '64 KiB blocks\tms\trange\tratio', 'Millrace, checked\t164\t148–197\t1.0×',
     'Millrace, offset32\t328\t295–394\t2.0×', 'flumelog-offset\t1,640\t1,476–1,968\t10×'].join('\n'))
   t.ok((await figures(page, 1)).includes('Millrace, checked\t-\t\t'), 'what it has not measured')
+  t.equal(await page.locator('#table tbody tr').count(), 6 * 4 + 5 * 2, 'no row without a figure')
   const facts = await page.locator('#facts').innerText()
   for (const text of ['here: machine', 'a laptop: machine']) t.ok(facts.includes(text), text)
   t.deepEqual(complaints, [])
