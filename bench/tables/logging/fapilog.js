@@ -1,17 +1,15 @@
 'use strict'
 // fapilog: payloads of 256 bytes into a file.
 
-const { rate } = require('./shared')
+const { rateRow } = require('./shared')
 
 const SIZE = 256
 const PINO_BYTES = 4096
 
 /** @type {import('./works').Given[]} */
 const rows = [
-  {
-    name: 'standard',
-    work: 'fill',
-    setting: { size: SIZE, count: 20_000 },
+  rateRow('standard', '20,000 records of 256 bytes', {
+    seed: 'fapilog 3,295/s, 105,000/s with 2 workers; logging 90,393/s', setting: { size: SIZE, count: 20_000 }, lost: '1 MiB; pino: 4 KB; Python logging: nothing; winston and fapilog: all that waits',
     peers: {
       millrace: {},
       pino: { minLength: PINO_BYTES },
@@ -22,18 +20,13 @@ const rows = [
       python: {},
       fapilog: { workers: 2 }
     },
-    lost: '1 MiB; pino: 4 KB; Python logging: nothing; winston and fapilog: all that waits',
-    figures: rate('20,000 records of 256 bytes', 'fapilog 3,295/s, 105,000/s with 2 workers; logging 90,393/s',
-      { least: 350_000 }, '20,000 records of 256 bytes')
-  },
-  {
-    name: 'workers-1',
-    work: 'fill',
-    setting: { size: SIZE, count: 20_000 },
-    peers: { fapilog: { workers: 1 } },
-    lost: 'all that waits',
-    figures: rate('the same, fapilog with 1 worker', 'fapilog 3,500/s')
-  },
+    goal: { least: 350_000 },
+    drawn: '20,000 records of 256 bytes'
+  }),
+  rateRow('workers-1', 'the same, fapilog with 1 worker', {
+    seed: 'fapilog 3,500/s', setting: { size: SIZE, count: 20_000 }, lost: 'all that waits',
+    peers: { fapilog: { workers: 1 } }
+  }),
   {
     name: 'call',
     work: 'latency',
@@ -48,21 +41,11 @@ const rows = [
 ]
 
 /** @type {import('./works').Given} */
-const throughPino = {
-  name: 'through-pino',
-  work: 'fill',
-  setting: { size: SIZE, count: 20_000 },
+const throughPino = rateRow('through-pino', 'the same, through pino', {
+  setting: { size: SIZE, count: 20_000 }, lost: '1 MiB; pino: 4 KB',
   peers: { 'millrace-pino': {}, pino: { minLength: PINO_BYTES } },
-  lost: '1 MiB; pino: 4 KB',
-  figures: [{
-    figure: 'rate',
-    what: 'the same, through pino',
-    unit: 'rate',
-    by: 'millrace-pino',
-    goal: { times: [{ factor: 1.1, of: 'pino' }] },
-    drawn: 'the same through pino'
-  }]
-}
+  by: 'millrace-pino', goal: { times: [{ factor: 1.1, of: 'pino' }] }, drawn: 'the same through pino'
+})
 
 // 1.15 times the time.
 const REDACTED = { factor: 1 / 1.15, of: 'millrace-pino', in: 'through-pino' }

@@ -1,7 +1,7 @@
 'use strict'
 // LogSystem MB: threads that log at the same time, a synchronous mode, flushes, and the time of each call.
 
-const { WRITTEN, rate } = require('./shared')
+const { WRITTEN, rateRow } = require('./shared')
 
 /** @typedef {import('./works').Given} Given */
 
@@ -23,23 +23,16 @@ const tests = [
   threads('test-1', 4, PER_THREAD, {}, '4 threads, 10,000 records each', '190,476/s', 'four threads, 4 KB in memory each'),
   threads('test-2', 4, PER_THREAD, { context: CONTEXT, size: 300 }, '4 threads, 10,000 records each with context', '142,857/s'),
   threads('test-3', 8, 25_000, {}, '8 threads, 25,000 records each', '217,391/s'),
-  {
-    name: 'test-4',
-    work: 'fill',
-    setting: { size: SIZE, count: PER_THREAD },
+  rateRow('test-4', 'synchronous: each record is in the file when the call returns', {
+    seed: '9,524/s', setting: { size: SIZE, count: PER_THREAD }, lost: 'nothing',
     peers: { millrace: { eager: WRITTEN }, pino: {}, 'pino-destination': {}, 'pino-roll': {}, python: {}, bare: {} },
-    lost: 'nothing',
-    figures: rate('synchronous: each record is in the file when the call returns', '9,524/s', { least: 3 * 9524 },
-      'synchronous, a write each')
-  },
-  {
-    name: 'large-buffer',
-    work: 'fill',
-    setting: { size: SIZE, count: 100_000 },
-    peers: large,
-    lost: '1 MiB; pino: 4 KB',
-    figures: rate('one thread, 100,000 records, at most 1 MiB in memory', undefined, { least: 500_000 })
-  }
+    goal: { least: 3 * 9524 },
+    drawn: 'synchronous, a write each'
+  }),
+  rateRow('large-buffer', 'one thread, 100,000 records, at most 1 MiB in memory', {
+    setting: { size: SIZE, count: 100_000 }, lost: '1 MiB; pino: 4 KB', peers: large,
+    goal: { least: 500_000 }
+  })
 ]
 
 /**
@@ -54,29 +47,24 @@ const tests = [
  */
 function threads (name, threads, count, more, what, seed, drawn) {
   const goal = { least: 500_000, times: [{ factor: 1.5, of: 'pino' }] }
-  const [line] = rate(what, seed, name.startsWith('test') ? goal : undefined, drawn)
-  return {
-    name,
-    work: 'threads',
-    setting: { size: SIZE, threads, count, ...more },
+  return rateRow(name, what, {
+    work: 'threads', setting: { size: SIZE, threads, count, ...more }, lost: '4 KB a thread; one log: 1 MiB a thread',
     peers: { ...buffered, 'millrace-shared': {} },
-    lost: '4 KB a thread; one log: 1 MiB a thread',
-    figures: [{ ...line, by: 'millrace-shared' }]
-  }
+    seed, goal: name.startsWith('test') ? goal : undefined, drawn, by: 'millrace-shared'
+  })
 }
 
 /** @type {Given[]} */
 const flushes = [1, 10, Infinity].map((every) => {
   const seed = every === 1 ? 23_800 : every === 10 ? 208_333 : 666_666
-  return {
-    name: every === Infinity ? 'flush-none' : `flush-${every}`,
-    work: 'fill',
+  const often = every === Infinity ? 'no flush' : `a flush after every ${every}`
+  return rateRow(every === Infinity ? 'flush-none' : `flush-${every}`, `100,000 messages of 100 bytes, ${often}`, {
     setting: { size: 100, count: 100_000, input: 'lines', ...(every !== Infinity && { flushEvery: every }) },
     peers: every === Infinity ? large : { millrace: {}, 'pino-destination': { minLength: BUFFER }, bare: { waiting: every } },
     lost: every === Infinity ? '1 MiB; pino: 4 KB' : every === 1 ? 'nothing' : `${every} records`,
-    figures: rate(`100,000 messages of 100 bytes, ${every === Infinity ? 'no flush' : `a flush after every ${every}`}`,
-      `${seed.toLocaleString('en')}/s`, { least: every === Infinity ? seed : 3 * seed })
-  }
+    seed: `${seed.toLocaleString('en')}/s`,
+    goal: { least: every === Infinity ? seed : 3 * seed }
+  })
 })
 
 /** @type {Given[]} */

@@ -1,7 +1,7 @@
 'use strict'
 // SolidLog's DirectLogger: records of 185 bytes into a database, one at a time, in batches, and batched by the logger.
 
-const { WRITTEN, rate } = require('./shared')
+const { WRITTEN, rateRow } = require('./shared')
 
 /** @typedef {import('./works').Given} Given */
 
@@ -38,72 +38,40 @@ const journal = { journal: 'DELETE', synchronous: 'NORMAL' }
 
 /** @type {Given[]} */
 const rows = [
-  {
-    name: 'individual',
-    work: 'fill',
-    setting: { size: SIZE, count: 1000 },
-    peers: single,
-    lost: nothing,
-    figures: rate('one record at a time, WAL', 'individual inserts 6,345/s')
-  },
-  {
-    name: 'batches',
-    work: 'fill',
-    setting: { size: SIZE, count: 1000, flushEvery: BATCH },
-    peers: { ...batched, winston: undefined, python: undefined },
-    lost: batch,
-    figures: rate('batches of 100 that the program makes, WAL', 'batch inserts 62,625/s')
-  },
-  {
-    name: 'auto-1k',
-    work: 'fill',
-    setting: { size: SIZE, count: 1000 },
-    peers: batched,
-    lost: batch,
-    figures: rate('1,000 records, batches that the logger makes, WAL', 'DirectLogger 56,660/s',
-      { least: 500_000, times: [{ factor: 2, of: 'sqlite' }] }, '1,000 records, batches of 100')
-  },
-  {
-    name: 'auto-10k',
-    work: 'fill',
-    setting: { size: SIZE, count: 10_000 },
-    peers: batched,
-    lost: batch,
-    figures: rate('10,000 records, the same', 'DirectLogger 52,269/s',
-      { least: 500_000, times: [{ factor: 2, of: 'sqlite' }] })
-  },
-  {
-    name: 'individual-journal',
-    work: 'wait',
-    setting: { size: SIZE, count: 1, seconds: 1 },
-    peers: { millrace: { eager: { info: 'synced' } }, sqlite: journal },
-    lost: nothing,
-    figures: rate('one record at a time, without WAL, synced each', 'individual inserts 2,266/s')
-  },
-  {
-    name: 'auto-journal',
-    work: 'fill',
-    setting: { size: SIZE, count: 1000, samples: 10 },
-    peers: { millrace: { waiting: BATCH }, sqlite: { waiting: BATCH, ...journal } },
-    lost: batch,
-    figures: rate('1,000 records, batches of 100, without WAL', 'DirectLogger 45,935/s')
-  },
-  {
-    name: 'auto-memory',
-    work: 'fill',
-    setting: { size: SIZE, count: 10_000 },
-    peers: { sqlite: { waiting: BATCH, isInMemory: true } },
-    lost: 'everything',
-    figures: rate('10,000 records, a database in memory', '2 to 3 times the file')
-  }
+  rateRow('individual', 'one record at a time, WAL', {
+    seed: 'individual inserts 6,345/s', setting: { size: SIZE, count: 1000 }, lost: nothing, peers: single
+  }),
+  rateRow('batches', 'batches of 100 that the program makes, WAL', {
+    seed: 'batch inserts 62,625/s', setting: { size: SIZE, count: 1000, flushEvery: BATCH }, lost: batch,
+    peers: { ...batched, winston: undefined, python: undefined }
+  }),
+  rateRow('auto-1k', '1,000 records, batches that the logger makes, WAL', {
+    seed: 'DirectLogger 56,660/s', setting: { size: SIZE, count: 1000 }, lost: batch, peers: batched,
+    goal: { least: 500_000, times: [{ factor: 2, of: 'sqlite' }] },
+    drawn: '1,000 records, batches of 100'
+  }),
+  rateRow('auto-10k', '10,000 records, the same', {
+    seed: 'DirectLogger 52,269/s', setting: { size: SIZE, count: 10_000 }, lost: batch, peers: batched,
+    goal: { least: 500_000, times: [{ factor: 2, of: 'sqlite' }] }
+  }),
+  rateRow('individual-journal', 'one record at a time, without WAL, synced each', {
+    work: 'wait', seed: 'individual inserts 2,266/s', setting: { size: SIZE, count: 1, seconds: 1 }, lost: nothing,
+    peers: { millrace: { eager: { info: 'synced' } }, sqlite: journal }
+  }),
+  rateRow('auto-journal', '1,000 records, batches of 100, without WAL', {
+    seed: 'DirectLogger 45,935/s', setting: { size: SIZE, count: 1000, samples: 10 }, lost: batch,
+    peers: { millrace: { waiting: BATCH }, sqlite: { waiting: BATCH, ...journal } }
+  }),
+  rateRow('auto-memory', '10,000 records, a database in memory', {
+    seed: '2 to 3 times the file', setting: { size: SIZE, count: 10_000 }, lost: 'everything',
+    peers: { sqlite: { waiting: BATCH, isInMemory: true } }
+  })
 ]
 
 /** @type {Given[]} */
 const crash = [
-  {
-    name: 'eager',
-    work: 'fill',
-    setting: HALF,
+  rateRow('eager', '500 info, then 500 error; each error is written at once', {
+    seed: 'with eager flush 16,882/s', setting: HALF, lost: 'nothing up to the last error',
     peers: {
       millrace: { waiting: BATCH, eager: { error: 'written' } },
       sqlite: { waiting: BATCH, isEager: true },
@@ -111,48 +79,32 @@ const crash = [
       pino: { minLength: PINO_BYTES, isEager: true },
       bare: { waiting: BATCH, isEager: true }
     },
-    lost: 'nothing up to the last error',
-    figures: rate('500 info, then 500 error; each error is written at once', 'with eager flush 16,882/s',
-      { least: 400_000, times: [{ factor: 5, of: 'sqlite' }, { factor: 0.5, of: 'millrace', in: 'eager-off' }] },
-      '500 info, 500 error, each error written')
-  },
-  {
-    name: 'eager-off',
-    work: 'fill',
-    setting: HALF,
+    goal: { least: 400_000, times: [{ factor: 5, of: 'sqlite' }, { factor: 0.5, of: 'millrace', in: 'eager-off' }] },
+    drawn: '500 info, 500 error, each error written'
+  }),
+  rateRow('eager-off', 'the same, eager flush off', {
+    seed: 'without eager flush 64,300/s', setting: HALF, lost: batch,
     peers: {
       millrace: { waiting: BATCH },
       sqlite: { waiting: BATCH },
       'pino-destination': { minLength: PINO_BYTES },
       pino: { minLength: PINO_BYTES }
-    },
-    lost: batch,
-    figures: rate('the same, eager flush off', 'without eager flush 64,300/s')
-  },
-  {
-    name: 'eager-bound',
-    work: 'fill',
-    setting: { ...HALF, input: 'lines', levels: 'error' },
-    peers: { millrace: { eager: WRITTEN }, 'pino-destination': {}, bare: {} },
-    lost: nothing,
-    figures: rate('only errors, JSON already: a write of the system each', undefined)
-  },
-  {
-    name: 'synced-1',
-    work: 'wait',
-    setting: { size: SIZE, count: 1, seconds: 1, levels: 'error' },
+    }
+  }),
+  rateRow('eager-bound', 'only errors, JSON already: a write of the system each', {
+    setting: { ...HALF, input: 'lines', levels: 'error' }, lost: nothing,
+    peers: { millrace: { eager: WRITTEN }, 'pino-destination': {}, bare: {} }
+  }),
+  rateRow('synced-1', 'errors synced, one after the other', {
+    work: 'wait', setting: { size: SIZE, count: 1, seconds: 1, levels: 'error' }, lost: nothing,
     peers: { millrace: { eager: { error: 'synced' } }, sqlite: { synchronous: 'FULL' } },
-    lost: nothing,
-    figures: rate('errors synced, one after the other', undefined, { times: [{ factor: 1, of: 'sqlite' }] })
-  },
-  {
-    name: 'synced-64',
-    work: 'wait',
-    setting: { size: SIZE, count: 1, seconds: 1, levels: 'error', appenders: 64 },
+    goal: { times: [{ factor: 1, of: 'sqlite' }] }
+  }),
+  rateRow('synced-64', 'errors synced, 64 producers wait', {
+    work: 'wait', setting: { size: SIZE, count: 1, seconds: 1, levels: 'error', appenders: 64 }, lost: nothing,
     peers: { millrace: {}, sqlite: { synchronous: 'FULL' } },
-    lost: nothing,
-    figures: rate('errors synced, 64 producers wait', undefined, { times: [{ factor: 2, of: 'sqlite' }] })
-  }
+    goal: { times: [{ factor: 2, of: 'sqlite' }] }
+  })
 ]
 
 /** The settings that SolidLog recommends. All are given 500 info and 500 error records. @type {Given[]} */
@@ -166,17 +118,13 @@ const settings = [
 /** @type {(name: string, what: string, seed: string, waiting: number, eager: 'error' | 'none' | 'all') => Given} */
 function setting (name, what, seed, waiting, eager) {
   const levels = { error: { error: 'written' }, none: {}, all: WRITTEN }
-  return {
-    name: `setting-${name}`,
-    work: 'fill',
-    setting: HALF,
+  return rateRow(`setting-${name}`, what, {
+    seed, setting: HALF, lost: eager === 'all' || waiting === 1 ? nothing : `${waiting} records`,
     peers: {
       millrace: { waiting, eager: waiting === 1 ? WRITTEN : levels[eager] },
       sqlite: { waiting: eager === 'all' ? 1 : waiting, isEager: eager === 'error' }
-    },
-    lost: eager === 'all' || waiting === 1 ? nothing : `${waiting} records`,
-    figures: rate(what, seed)
-  }
+    }
+  })
 }
 
 /** @type {import('./works').GivenGroup} */
