@@ -112,19 +112,17 @@ function printUsage (table) {
 /** @type {(table: Table, options: any) => Promise<number>} the exit code */
 async function run (table, options) {
   const folders = makeFolders(options.out ?? ROOT)
+  // However the process ends: nobody wants to look for gigabytes of an interrupted bench.
+  if (!options.keep && !options.draw) process.once('exit', () => fs.rmSync(folders.generated, { recursive: true, force: true, maxRetries: 3 }))
   if (options.install) installPeers(options)
   if (options.profile) return profile(table, options, folders)
   if (options.against !== undefined && options.against !== false) return require('./against').compareTrees(table, options, folders.generated)
   if (options.draw) return show(table, options, { ...readData(table, folders.data), skipped: 0 }, folders)
   console.error([announce(table, options), ...adviseInstall(options, formatCommand(commandOf(table), { install: true }))].join('\n'))
   const finish = watchLoad()
-  try {
-    const { results, packages, input, skipped } = await measureRows(options, folders.generated)
-    const facts = gatherFacts(options.command, packages, input, finish())
-    return await show(table, options, { results, facts, skipped }, folders)
-  } finally {
-    if (!options.keep) fs.rmSync(folders.generated, { recursive: true, force: true })
-  }
+  const { results, packages, input, skipped } = await measureRows(options, folders.generated)
+  const facts = gatherFacts(options.command, packages, input, finish())
+  return show(table, options, { results, facts, skipped }, folders)
 }
 
 /**

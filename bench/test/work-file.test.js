@@ -16,7 +16,9 @@ async function interrupt (t, signal) {
   const generated = path.join(out, 'data', 'generated')
   const child = spawn(process.execPath, [BENCH, '--records', '1000000', '--out', out], { stdio: 'ignore' })
   t.teardown(() => child.kill('SIGKILL'))
-  const isBegun = () => fs.existsSync(generated) && fs.readdirSync(generated).filter((name) => name.endsWith('.partial')).length === 2
+  const isBegun = () => {
+    return fs.existsSync(generated) && fs.readdirSync(generated).filter((name) => /offset32.*\.partial$/.test(name)).length === 2
+  }
   const hasEnded = once(child, 'exit')
   while (!isBegun() && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20))
   t.ok(child.kill(signal), 'it was at work')
@@ -25,7 +27,7 @@ async function interrupt (t, signal) {
 }
 
 tape('work file: a bench that is interrupted while it makes its logs leaves nothing of them', async (t) => {
-  for (const signal of ['SIGINT', 'SIGTERM']) t.deepEqual(fs.readdirSync(await interrupt(t, signal)), [], signal)
+  for (const signal of ['SIGINT', 'SIGTERM']) t.notOk(fs.existsSync(await interrupt(t, signal)), signal)
 })
 
 tape('work file: what a killed bench left is cleared by the next one that makes something', async (t) => {

@@ -30,7 +30,7 @@ function toRow (name, what, layer, more) {
     measure: measureLayer,
     isOnce: readsPrefix,
     isProcessorTime: true,
-    samples: 16,
+    samples: 24,
     ...more
   }
 }
@@ -45,7 +45,7 @@ exports.parts = [
   toRow('log', 'every record, by scan or stream', { log: 'json', primitive: 'records', delivers: 'records', every: 1000 },
     { peers: { ...STACKS, 'checked-stream': {} } }),
   // What most programs do, and most of it is JSON.parse.
-  toRow('json', 'every record, parsed as JSON', { log: 'json', primitive: 'values', delivers: 'records', every: 1000 }, { isLast: true, samples: 3 }),
+  toRow('json', 'every record, parsed as JSON', { log: 'json', primitive: 'values', delivers: 'records', every: 1000 }, { isLast: true, samples: 8 }),
   // The same contract in all stacks: items through pull-stream.
   toRow('stream', 'items of a stream, binary log', { log: 'binary', primitive: 'items', delivers: 'records', every: 1000 }),
   // Hits are one in a thousand, so each of them is kept.
