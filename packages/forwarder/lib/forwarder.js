@@ -17,6 +17,7 @@ const { readPiece } = require('./reading')
 const { RefusedRecords } = require('./refused-records')
 const { Reporter, describeNext } = require('./reports')
 const { findResumption, moveTo } = require('./resume')
+const { Skips } = require('./skipped')
 
 // What is read at once, if a batch is smaller.
 const READ_COUNT = 1000
@@ -80,7 +81,7 @@ class LogForwarder {
   #isMeasuring = false
   /** Whether it is known where to begin. */
   #hasBegun = false
-  #skippedCount = 0
+  #skips
   /** @type {Waiter[]} callers of `drained` */
   #waiting = []
   /** Why the forwarder ended by itself. @type {Error | null} */
@@ -104,6 +105,7 @@ class LogForwarder {
     const { name, backoff } = parsed
     this.#control = new Control(parsed.unref)
     this.#reporter = new Reporter(`forwarder ${name} of ${log.filename}`, parsed.onReport)
+    this.#skips = new Skips(this.#reporter)
     this.#retrier = new Retrier(this.#control, backoff, this.#reporter)
     this.#refusedRecords = this.#createRefusedRecords()
     this.#lifecycle = new Lifecycle((call) => closedError(call, name))
@@ -195,7 +197,7 @@ class LogForwarder {
     const { forwarded = 0, refused = 0, seq = -1 } = this.#progress?.position ?? {}
     const { failureCount: failures, lastError } = this.#retrier
     const batches = this.#earlierBatchCount + (this.#delivery?.batchCount ?? 0)
-    return { forwarded, refused, batches, failures, skipped: this.#skippedCount, seq, lastError }
+    return { forwarded, refused, batches, failures, skipped: this.#skips.count, seq, lastError }
   }
 
   async #open () {
@@ -386,8 +388,8 @@ class LogForwarder {
     const isFatal = (/** @type {any} */ err) => err.code === 'ERR_LOG_CLOSED' || isSinkFatal(err)
     const read = await this.#retrier.until(() => this.#readBehind(bounds), { isFatal })
     if (read === null) return
-    const { entries, end, isCut, lostSize } = read.result
-    if (lostSize > 0) this.#tellSkipped(this.#after, end, null, `${lostSize} bytes of the log are damaged`)
+    const { entries, end, isCut } = read.result
+    this.#skips.tellDamage(this.#after, read.result)
     if (this.#queue.length === 0) this.#queuedMs = performance.now()
     for (const entry of entries) {
       this.#queue.push(entry)
@@ -427,7 +429,7 @@ class LogForwarder {
     const { piece, to } = await readLeft(this.#log, this.#after, bounds)
     await this.#lagCounter.cut(to, this.#measureQueue)
     const records = this.#options.lagMs > 0 ? this.#lagCounter.takeMissing() : null
-    if (records !== 0) this.#tellSkipped(from, to, records, 'the log has removed them')
+    if (records !== 0) this.#skips.tell(from, to, records, 'the log has removed them')
     return piece
   }
 
@@ -492,15 +494,6 @@ class LogForwarder {
   /** @type {(from: number | null, to: number, problem: string) => void} */
   #tellMoved (from, to, problem) {
     this.#reporter.tell({ what: 'cursor', message: `${problem}; going on with ${describeNext(to)}`, from, to })
-  }
-
-  /** @type {(from: number, to: number, records: number | null, why: string) => void} */
-  #tellSkipped (from, to, records, why) {
-    this.#skippedCount++
-    const what = records === null ? 'records' : `${records} records`
-    const place = from === -1 ? `before ${to}` : `between ${from} and ${to}`
-    const message = `${what} ${place} were not forwarded: ${why}`
-    this.#reporter.tell({ what: 'skipped', message, from, to, records })
   }
 
   #ended () {

@@ -4,6 +4,8 @@
 
 const { crc32 } = require('@millrace/framing')
 
+const NOTHING = { count: 0, size: 0 }
+
 /**
  * A record on its way to the sink.
  * @typedef {object} Entry
@@ -22,12 +24,15 @@ const { crc32 } = require('@millrace/framing')
  * @property {'skip'} [onRetained]  goes on with the next record that the log still has
  */
 
+/** Damage that was skipped; `size` is in bytes of the log. @typedef {{ count: number, size: number }} Lost */
+
 /**
  * @typedef {object} Piece
  * @property {Entry[]} entries
  * @property {number} end  the seq of the last record that was read; it may have been deleted meanwhile
  * @property {boolean} isCut  whether the bounds ended the read, so that there may be more
- * @property {number} lostSize  bytes of the log that were skipped because they are damaged
+ * @property {Lost} lost  damage up to `end`
+ * @property {Lost} lostAtEnd  damage behind `end`: a read that begins there meets it again
  */
 
 /**
@@ -53,10 +58,14 @@ async function readPiece (log, after, { countMax, sizeMax, signal, onRetained })
       found.push({ seq: seqs[i], value: undefined, size, crc: crc32(buffer.subarray(starts[i], ends[i])), error: null })
     }
   })
-  if (found.length === 0) return { entries: [], end: after, isCut: false, lostSize: lost.size }
+  if (found.length === 0) return { entries: [], end: after, isCut: false, lost: NOTHING, lostAtEnd: lost }
   const end = found[found.length - 1].seq
   const entries = await decode(log, after, found, { ...skipping, signal })
-  return { entries, end, isCut: isCut || found.length === countMax, lostSize: lost.size }
+  isCut ||= found.length === countMax
+  if (lost.count === 0) return { entries, end, isCut, lost, lostAtEnd: lost }
+  const { lost: passed } = await log.scan({ gt: after, lte: end, ...skipping, signal }, () => {})
+  const lostAtEnd = { count: lost.count - passed.count, size: lost.size - passed.size }
+  return { entries, end, isCut, lost: passed, lostAtEnd }
 }
 
 /**
