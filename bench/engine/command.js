@@ -14,7 +14,7 @@ const { judge } = require('./judge')
 const { watchLoad } = require('./load')
 const { measureRows } = require('./measure')
 const { adviseInstall, installPeers } = require('./install')
-const { countOption, formatCommand, formatUsage, readOptions, toInteger, toParts, toPath } = require('./options')
+const { countOption, formatUsage, readOptions, toInteger, toParts, toPath } = require('./options')
 const { fromSheets, toSheet } = require('./results')
 
 const ROOT = path.join(__dirname, '..', '..')
@@ -118,7 +118,7 @@ async function run (table, options) {
   if (options.profile) return profile(table, options, folders)
   if (options.against !== undefined && options.against !== false) return require('./against').compareTrees(table, options, folders.generated)
   if (options.draw) return show(table, options, { ...readData(table, folders.data), skipped: 0 }, folders)
-  console.error([announce(table, options), ...adviseInstall(options, formatCommand(commandOf(table), { install: true }))].join('\n'))
+  console.error([announce(table, options), ...adviseInstall(options, commandOf(table))].join('\n'))
   const finish = watchLoad()
   const { results, packages, input, skipped } = await measureRows(options, folders.generated)
   const facts = gatherFacts(options.command, packages, input, finish())
@@ -166,7 +166,7 @@ async function show (table, options, { results, facts, skipped }, folders) {
   const { saveResults, withSaved } = require('./saved')
   const others = options.with ? withSaved(table, options.with, shown) : []
   const parts = [...table.format(results, shown), ...others.map(({ text }) => text), describeFacts(facts)]
-  if (!options.draw) parts.push(...adviseInstall(options, formatCommand(commandOf(table), { install: true })))
+  if (!options.draw) parts.push(...adviseInstall(options, commandOf(table)))
   if (skipped > 0) parts.push(`Out of time: ${skipped} second or later runs were left out; --runs ${options.runs} insists on them.`)
   console.log(parts.join('\n\n'))
   if (options.save) saveResults(options.save, table, results, facts)

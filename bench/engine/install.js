@@ -41,7 +41,8 @@ function installPeers (asked) {
 }
 
 /** What a run says without them, and which command brings them. @type {(asked: Asked, command: string) => string[]} */
-function adviseInstall (asked, command) {
+function adviseInstall (asked, run) {
+  const command = `${run}${run.includes(' -- ') ? '' : ' --'} --install`
   /** @type {Record<string, string>} */
   const standIns = Object.assign({}, ...asked.peers.map(({ standIns }) => standIns))
   const has = (/** @type {string} */ name) => /** @type {any} */ (process).getBuiltinModule?.(name) !== undefined

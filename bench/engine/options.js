@@ -160,7 +160,6 @@ function loadStranger (option, file, isPart) {
 }
 
 exports.readOptions = readOptions
-exports.formatCommand = formatCommand
 exports.formatUsage = formatUsage
 exports.toNames = toNames
 exports.countOption = countOption
