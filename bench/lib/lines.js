@@ -45,7 +45,6 @@ const COSTS = { series: 1000, edge: 1000, between: 60, grid: 4 }
  * @property {string} meaning
  * @property {Point[][]} series  a line for each look of the canvas, in their order; what has no points is said
  * @property {Label[]} [labels]
- * @property {(group: Selection, scales: Scales) => void} [annotate]
  */
 
 /**
@@ -58,6 +57,7 @@ const COSTS = { series: 1000, edge: 1000, between: 60, grid: 4 }
  * @property {boolean} [hasOwnScales]  each panel has its own logarithmic scale of the unit
  * @property {(tick: number) => string} [formatTick]
  * @property {number} [columns]  at most
+ * @property {boolean} [isKnown]  the legend says which panels a stack has, so the panels do not
  */
 
 /**
@@ -66,17 +66,17 @@ const COSTS = { series: 1000, edge: 1000, between: 60, grid: 4 }
  * @param {LineLayout} layout
  * @returns {number}  where the drawing ends
  */
-function drawLines (canvas, panels, { sizes, unit, hasOwnScales, columns: most = COLUMNS_MAX, ...axis }) {
+function drawLines (canvas, panels, { sizes, unit, hasOwnScales, isKnown, columns: most = COLUMNS_MAX, ...axis }) {
   const { d3, svg } = canvas
   const columns = Math.min(most, panels.length)
   const width = (INNER_WIDTH - GAP * (columns - 1)) / columns - (unit ? AXIS_WIDTH / columns : AXIS_WIDTH)
   const x = d3.scaleLog().base(2).domain(findDomain(sizes)).range([INSET, width - INSET])
   const shared = unit && !hasOwnScales && createHeights(d3, panels.flatMap(({ series }) => series), true)
   const texts = panels.map(({ meaning, series }) => {
-    return [meaning, nameMissing(canvas, series)].flatMap((text) => wrap(text, width, SMALL))
+    return [meaning, isKnown ? '' : nameMissing(canvas, series)].flatMap((text) => wrap(text, width, SMALL))
   })
   const head = 22 + Math.max(...texts.map(({ length }) => length)) * LINE_HEIGHT
-  for (const [index, { name, series, labels, annotate }] of panels.entries()) {
+  for (const [index, { name, series, labels }] of panels.entries()) {
     const column = index % columns
     const left = MARGIN + AXIS_WIDTH + column * (width + GAP + (unit ? 0 : AXIS_WIDTH))
     const top = canvas.top + head + Math.floor(index / columns) * (head + PLOT_HEIGHT + BELOW_PLOT + PANEL_GAP)
@@ -91,7 +91,6 @@ function drawLines (canvas, panels, { sizes, unit, hasOwnScales, columns: most =
     drawAxes(group, { x, y }, ticks, { ...axis, width, hasFigures: isFirst || !unit })
     for (const [look, points] of series.entries()) drawSeries(canvas, group, { x, y }, look, points)
     drawLabels(group, { x, y }, labels, { series, ticks, width })
-    annotate?.(group, { x, y })
   }
   return canvas.top + Math.ceil(panels.length / columns) * (head + PLOT_HEIGHT + BELOW_PLOT + PANEL_GAP) - PANEL_GAP
 }

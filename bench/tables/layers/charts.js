@@ -110,6 +110,7 @@ async function drawLineGraph (results, shown) {
     named: blockSizes.filter((size) => blockSizes.length <= 8 || Number.isInteger(Math.log2(size))),
     formatSize: (size) => String(size / 1024),
     axis: 'block size, KiB',
+    isKnown: true,
     unit: 'ms'
   }))
 }

@@ -71,7 +71,7 @@ exports.parts = [
   {
     // The same work as flumelog-offset's in the layer `log`: a stream of items.
     name: 'checked-stream',
-    label: 'streamed',
+    label: 'streamed (log only)',
     kind: 'millrace',
     order: 15,
     framing: 'checked',
