@@ -4,13 +4,13 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { compareCases, compareSaved, formatCompared } = require('./compare')
+const { compareCases, compareSaved, describeSaved, formatCompared } = require('./compare')
 const { measureRows, eachStage } = require('./measure')
 const { fromSheets } = require('./results')
 const { isMoreBetter } = require('./row')
 const { readSaved } = require('./saved')
 const { inTree, prepareTree } = require('./trees')
-const { formatKib, readCsv } = require('../lib/report')
+const { formatKib, gatherFacts, readCsv } = require('../lib/report')
 const { createProgress } = require('../lib/run')
 
 /** @typedef {import('./row').Table} Table */
@@ -90,7 +90,7 @@ async function compareWithSaved (table, options, generated) {
   const { results: there, facts } = against.endsWith('.json')
     ? readSaved(against, table, '--against')
     : readSheet(against)
-  const { results: here } = await measureRows(options, generated)
+  const { results: here, packages } = await measureRows(options, generated)
   const places = [...here.byPlace.values()].map(([{ row, peer, at }]) => ({ row, peer, at }))
   const cases = places.map((place) => {
     const row = options.rows.find((/** @type {{ name: string }} */ { name }) => name === place.row)
@@ -99,7 +99,7 @@ async function compareWithSaved (table, options, generated) {
     const better = isMoreBetter(unit) ? /** @type {const} */ ('more') : /** @type {const} */ ('less')
     return { name: nameOf(place.row, place.peer, place.at), better, here: mine, there: theirs }
   })
-  const label = `${path.basename(against)}, a result of ${facts.machine}, Node ${facts.node}; the machine, or its load, may have made a difference`
+  const label = `${path.basename(against)}, ${describeSaved(gatherFacts(options.command, packages), facts)}`
   return { ...compareSaved({ cases, tolerance }), label, unit: 'runs' }
 }
 

@@ -175,17 +175,6 @@ function formatMarkdown (heads, lines, isWords = (column) => column === 0) {
   return [heads, rule, ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n')
 }
 
-/**
- * What a bench reads of a file in which each line is a run: the values of the lines that a key names.
- * @param {Array<Record<string, string>>} rows
- * @param {(row: Record<string, string>) => string[]} keysOf  the keys of a line
- * @param {(row: Record<string, string>) => number} valueOf
- * @returns {(key: string) => number[]}
- */
-function createFinder (rows, keysOf, valueOf) {
-  return (key) => rows.filter((row) => keysOf(row).includes(key)).map(valueOf)
-}
-
 exports.median = median
 exports.summarize = summarize
 exports.formatMs = formatMs
@@ -201,4 +190,3 @@ exports.formatCsv = formatCsv
 exports.readCsv = readCsv
 exports.describeFacts = describeFacts
 exports.formatMarkdown = formatMarkdown
-exports.createFinder = createFinder

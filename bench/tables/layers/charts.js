@@ -186,7 +186,6 @@ function describeReport (results, shown) {
 }
 
 exports.chooseBlockSize = chooseBlockSize
-exports.compareStacks = compareStacks
 exports.drawLineGraph = drawLineGraph
 exports.drawBarChart = drawBarChart
 exports.describeReport = describeReport
