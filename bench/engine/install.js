@@ -31,7 +31,7 @@ function installPeers (asked) {
   console.error(`installing ${missing.join(', ')} in bench/installed/`)
   // One by one: a peer that needs a compiler must not keep the others away.
   const failed = missing.filter((one) => {
-    const { status } = spawnSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', one], {
+    const { status } = spawnSync('npm', ['install', '--save-exact', '--no-audit', '--no-fund', '--loglevel=error', one], {
       cwd: PEERS_FOLDER, stdio: ['ignore', 2, 2], shell: process.platform === 'win32'
     })
     return status !== 0

@@ -162,7 +162,7 @@ function readCsv (file) {
 
 /** A line below a table. @param {Facts} facts */
 function describeFacts ({ command, machine, node, packages, input }) {
-  return `\`${command}\` on ${machine}, Node ${node}; ${packages}.${input ? ` ${input}.` : ''}`
+  return `\`${command}\` on ${machine}, Node ${node}${packages && `; ${packages}`}.${input ? ` ${input}.` : ''}`
 }
 
 /**
