@@ -16,6 +16,7 @@ const { measureRows } = require('./measure')
 const { adviseInstall, installPeers } = require('./install')
 const { countOption, formatUsage, readOptions, toInteger, toParts, toPath } = require('./options')
 const { fromSheets, toSheet } = require('./results')
+const { readOthers, saveResults } = require('./saved')
 
 const ROOT = path.join(__dirname, '..', '..')
 // Options that say where or how long, and change nothing of what is measured.
@@ -115,6 +116,11 @@ async function run (table, options) {
   // However the process ends: nobody wants to look for gigabytes of an interrupted bench.
   if (!options.keep && !options.draw) process.once('exit', () => fs.rmSync(folders.generated, { recursive: true, force: true, maxRetries: 3 }))
   if (options.install) installPeers(options)
+  // Before it measures for minutes.
+  if (options.with) options.others = readOthers(table, options.with)
+  if (options.save && !fs.existsSync(path.dirname(path.resolve(options.save)))) {
+    throw new UserError(`--save: there is no folder ${path.dirname(options.save)}`)
+  }
   if (options.profile) return profile(table, options, folders)
   if (options.against !== undefined && options.against !== false) return require('./against').compareTrees(table, options, folders.generated)
   if (options.draw) return show(table, options, { ...readData(table, folders.data), skipped: 0 }, folders)
@@ -163,9 +169,11 @@ function isPartial ({ given }) {
  */
 async function show (table, options, { results, facts, skipped }, folders) {
   const shown = pickShown(withStrangers(table, options), results, facts)
-  const { saveResults, withSaved } = require('./saved')
-  const others = options.with ? withSaved(table, options.with, shown) : []
-  const parts = [...table.format(results, shown), ...others.map(({ text }) => text), describeFacts(facts)]
+  const { others = [] } = options
+  const formatOther = (/** @type {any} */ { name, results, facts }) => {
+    return [`## ${name}: ${facts.machine}, Node ${facts.node}`, ...table.format(results, { ...shown, facts })].join('\n\n')
+  }
+  const parts = [...table.format(results, shown), ...others.map(formatOther), describeFacts(facts)]
   if (!options.draw) parts.push(...adviseInstall(options, commandOf(table)))
   if (skipped > 0) parts.push(`Out of time: ${skipped} second or later runs were left out; --runs ${options.runs} insists on them.`)
   console.log(parts.join('\n\n'))

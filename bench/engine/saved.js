@@ -40,20 +40,14 @@ function readSaved (file, table, option) {
 }
 
 /**
- * The same table, as other machines measured it.
+ * What other machines measured, read before anything is measured here.
  * @param {import('./row').Table} table
  * @param {string} files  with commas between
- * @param {import('./row').Shown} shown
- * @returns {Array<{ name: string, text: string, results: Results, facts: import('../lib/report').Facts }>}
  */
-function withSaved (table, files, shown) {
-  return files.split(',').map((file) => {
-    const { results, facts } = readSaved(file, table, '--with')
-    const text = table.format(results, { ...shown, facts }).join('\n\n')
-    return { name: path.basename(file, '.json'), text: `## ${path.basename(file)}: ${facts.machine}, Node ${facts.node}\n\n${text}`, results, facts }
-  })
+function readOthers (table, files) {
+  return files.split(',').map((file) => ({ name: path.basename(file, '.json'), ...readSaved(file, table, '--with') }))
 }
 
 exports.saveResults = saveResults
 exports.readSaved = readSaved
-exports.withSaved = withSaved
+exports.readOthers = readOthers

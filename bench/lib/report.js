@@ -51,11 +51,6 @@ function formatKib (bytes) {
   return `${bytes / 1024} KiB`
 }
 
-/** @param {number} ratio */
-function formatRatio (ratio) {
-  return `${ratio < 9.95 ? ratio.toFixed(1) : Math.round(ratio)}×`
-}
-
 /**
  * @param {number} bytes
  * @returns {string}  in decimal units: 10 GB
@@ -180,7 +175,6 @@ exports.summarize = summarize
 exports.formatMs = formatMs
 exports.formatCount = formatCount
 exports.formatKib = formatKib
-exports.formatRatio = formatRatio
 exports.formatSize = formatSize
 exports.alignColumns = alignColumns
 exports.gatherFacts = gatherFacts

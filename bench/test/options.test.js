@@ -109,3 +109,28 @@ tape('bench --help: names every option and every layer', (t) => {
   for (const { name, what } of parseOptions([]).rows) t.ok(stdout.includes(name) && stdout.includes(what), name)
   t.end()
 })
+
+tape('bench: a saved result is read back beside a new one; one that is not there is told before anything is measured', (t) => {
+  const out = makeFolder(t)
+  const few = ['--layers', 'log', '--stacks', 'checked', '--blocks', '16', '--records', '300', '--runs', '5', '--out', out]
+  const saved = path.join(out, 'mine.json')
+  t.equal(runBench(...few, '--save', saved).status, 0)
+  const { status, stdout } = runBench(...few, '--with', saved)
+  t.equal(status, 0)
+  t.ok(stdout.includes('\n## mine: '), stdout)
+  t.ok(fs.readFileSync(path.join(out, 'images', 'report.html'), 'utf8').includes('mine'))
+  const compared = runBench(...few, '--against', saved)
+  t.ok(/^log checked 16 KiB .* at 5 runs/m.test(compared.stdout) && compared.stdout.includes('measured earlier'), compared.stdout)
+  fs.writeFileSync(path.join(out, 'other.json'), '{"version":1,"table":"limits","runs":[]}')
+  for (const [args, words] of [
+    [['--with', path.join(out, 'gone.json')], /^bench: --with: .*gone\.json/],
+    [['--with', path.join(out, 'other.json')], /has results of limits, not of layers/],
+    [['--save', path.join(out, 'no', 'x.json')], /^bench: --save: there is no folder/],
+    [['--against', 'nosuch'], /^bench: --against: "nosuch" is neither/]
+  ]) {
+    const { status, stderr } = runBench(...few, ...args)
+    t.equal(status, 2, args.join(' '))
+    t.ok(words.test(stderr.trim()), stderr)
+  }
+  t.end()
+})
