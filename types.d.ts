@@ -45,6 +45,8 @@ declare module 'flumecodec' {
 declare module 'bipf' {
   export function seekKey (buf: Uint8Array, start: number, key: Uint8Array): number
   export function compareString (buf: Uint8Array, start: number, text: Uint8Array): number | null
+  export function allocAndEncode (value: unknown): Buffer
+  export function decode (buf: Uint8Array): unknown
 }
 
 declare module 'd3-node' {

@@ -1,8 +1,9 @@
 'use strict'
 // Charts of results: a panel of bars for each figure that is to be drawn, and a curve for each latency.
 
-const { describeSetting, drawBars, drawChart, drawCurve, hedge, toPercentiles } = require('../lib/charts')
+const { describeSetting, drawBars, drawChart, drawCurve, drawLines, hedge, toPercentiles } = require('../lib/charts')
 const { median } = require('../lib/report')
+const { formatTimes } = require('./grids')
 const { OURS } = require('./judge')
 const { readLoad } = require('./load')
 
@@ -125,6 +126,55 @@ async function drawTails (results, { rows, peers, facts }, { title, subtitle, su
   }, (canvas) => drawCurve(canvas, panels))
 }
 
+/**
+ * A panel for each row, and in it a line for each peer, by what the row varies. The title compares ours with a peer.
+ * @param {Results} results
+ * @param {import('./row').Shown} shown
+ * @param {{ title: string, subtitle: string, subject: string, cache: string, unit: string, axis: string, formatSize:
+ *   (size: number) => string, compared: Compared, footer?: string[] }} words  `title` is for results that compare
+ *   nothing
+ * @returns {Promise<string | undefined>}
+ *
+ * @typedef {object} Compared
+ * @property {string[]} rows
+ * @property {string} peer
+ * @property {number} at
+ * @property {[verb: string, plain: string]} verbs  what ours does
+ * @property {string} place  what `at` is, for the title
+ */
+async function drawSizes (results, { rows, peers, facts }, words) {
+  const { title, subtitle, subject, cache, compared, footer = [], ...axis } = words
+  const sizes = results.listAt()
+  if (sizes.length === 0) return undefined
+  const { at, place, verbs: [verb, plain] } = compared
+  const pairs = compared.rows.map((row) => [OURS, compared.peer].map((peer) => ({ row, peer, at })))
+  const ratios = pairs.flatMap(([ours, other]) => results.ratio(other, ours)?.median ?? [])
+  const all = [...results.byPlace.values()].map(([{ row, peer, at }]) => ({ row, peer, at }))
+  const doubt = hedgeOf(results, facts, ratios.length > 0 ? pairs.flat() : all)
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
+  const span = [...new Set([least, most].map((ratio) => formatTimes(ratio).replace('×', '')))].join(' to ')
+  const label = peers.find(({ name }) => name === compared.peer)?.label
+  // "Times as fast" below one would be a boast that is none.
+  const finding = least < 1
+    ? `${label} ${doubt.verb('takes', 'take')} ${span} times as long as Millrace to ${plain} (${place})`
+    : `Millrace ${doubt.verb(verb, plain)} ${span} times as fast as ${label} (${place})`
+  return drawChart({
+    title: doubt.title(ratios.length > 0 ? finding : title),
+    subtitle,
+    stacks: peers.map(({ label }) => label),
+    marks: 'lines',
+    footer: [...doubt.footer, ...footer, describeSetting(subject, facts, results.counts(), cache)]
+  }, (canvas) => drawLines(canvas, rows.map((row) => ({
+    name: row.name,
+    meaning: row.what,
+    series: peers.map((peer) => sizes.flatMap((at) => {
+      const found = results.summary({ row: row.name, peer: peer.name, at })
+      return found ? [{ x: at, y: found.median, min: found.min, max: found.max }] : []
+    }))
+  })), { sizes, named: sizes, ...axis }))
+}
+
 exports.drawPanels = drawPanels
 exports.drawTails = drawTails
+exports.drawSizes = drawSizes
 exports.hedgeOf = hedgeOf

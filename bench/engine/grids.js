@@ -116,6 +116,19 @@ function gridOfSizes (results, { rows, peers }, { head, lead, sizes, format, tim
 }
 
 /**
+ * For `gridOfSizes`: the median of the first figure, and the range of its runs, without the unit.
+ * @type {(results: Results) => (row: { name: string }, peer: { name: string }, at?: number) => string}
+ */
+const formatRange = (results) => (row, peer, at) => {
+  const found = results.summary({ row: row.name, peer: peer.name, at })
+  if (found === undefined) return '-'
+  const [middle, least, most] = [found.median, found.min, found.max].map((value) => {
+    return value < 1000 ? String(Number(value.toPrecision(3))) : formatCount(Math.round(value))
+  })
+  return least === most ? middle : `${middle} (${least}-${most})`
+}
+
+/**
  * A line for each row of two sides: ours, and the one it is compared with.
  * @param {Results} results
  * @param {Row[]} rows  each of which names the other side with `beside`
@@ -220,6 +233,7 @@ exports.gridOfPeers = gridOfPeers
 exports.gridOfSizes = gridOfSizes
 exports.formatGroups = formatGroups
 exports.tablesOfGroups = tablesOfGroups
+exports.formatRange = formatRange
 exports.gridOfPairs = gridOfPairs
 exports.gridOfShares = gridOfShares
 exports.besideOf = besideOf

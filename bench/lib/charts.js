@@ -90,9 +90,10 @@ function describeRuns (counts) {
  * @param {string} input  what was read
  * @param {{ machine: string, node: string }} facts
  * @param {number[]} counts  how often each case ran
+ * @param {string} [cache]
  */
-function describeSetting (input, { machine, node }, counts) {
-  return `${input}, page cache warm, ${describeRuns(counts)}. ${machine.replace(/, \d+ GiB.*/, '')}, Node ${node}`
+function describeSetting (input, { machine, node }, counts, cache = 'page cache warm') {
+  return `${input}, ${cache}, ${describeRuns(counts)}. ${machine.replace(/, \d+ GiB.*/, '')}, Node ${node}`
 }
 
 exports.hedge = hedge

@@ -1,0 +1,48 @@
+'use strict'
+// `npm run bench -- writes`: how long an append takes in each layer, by the records of a batch.
+
+const { drawSizes } = require('../../engine/draw')
+const { formatRange, gridOfSizes, listAbsent, toMarkdown, toText } = require('../../engine/grids')
+const { loadParts } = require('../../lib/run')
+const { ROUND, SIZES } = require('./rows')
+
+/** @type {import('./rows').WriteRow[]} */
+const rows = loadParts(require.resolve('./rows'))
+
+/** @type {import('../../engine/row').Table} */
+exports.table = {
+  name: 'writes',
+  about: 'Times appends in each layer, one batch after the other, by the records of a batch.',
+  groups: [{ name: 'writes', title: 'Appends', rows }],
+  peers: loadParts(require.resolve('./peers')),
+  runs: 5,
+  budgetMs: 8 * 60_000,
+  takes: { minutes: 8, bytes: 0.3e9 },
+  records: 100 * ROUND,
+  at: 'records a batch',
+  format: (results, { rows, peers }) => [
+    'us a record, median (min-max); ratio: to the first column',
+    ...rows.map((row) => `${row.name}: ${row.what}\n\n${toText(gridOfSizes(results, { rows: [row], peers }, {
+      head: 'batch', lead: (_, at) => [String(at)], sizes: results.listAt(row.name), format: formatRange(results)
+    }))}`),
+    ...listAbsent(results, rows, peers)
+  ],
+  tables: {
+    '': (results, shown) => toMarkdown(gridOfSizes(results, shown, {
+      head: 'us a record|batch', lead: ({ name }, at) => [`\`${name}\``, String(at)], sizes: SIZES, format: formatRange(results)
+    }))
+  },
+  charts: {
+    writes: (results, shown) => drawSizes(results, shown, {
+      title: 'Time to append a record, by batch size',
+      subtitle: 'Time for each record, by the records of a batch; lower is better, both axes logarithmic. Thin lines: ' +
+        'from the fastest run to the slowest.',
+      compared: { rows: ['frames', 'json', 'binary'], peer: 'flumelog', at: 100, verbs: ['appends', 'append'], place: 'batches of 100' },
+      subject: 'Messages of some 700 bytes, one batch after the other',
+      cache: 'synced in "durable" only',
+      unit: 'us',
+      axis: 'records a batch',
+      formatSize: String
+    })
+  }
+}
