@@ -171,7 +171,7 @@ function rotate (list, by) {
  * @typedef {{ update: (done: number, note?: string) => void, end: () => void }} Progress
  * @param {string} title
  * @param {number} total
- * @param {{ isTTY?: boolean, write: (text: string) => unknown }} [stream]
+ * @param {{ isTTY?: boolean, columns?: number, write: (text: string) => unknown }} [stream]
  * @returns {Progress}
  */
 function createProgress (title, total, stream = process.stderr) {
@@ -182,14 +182,24 @@ function createProgress (title, total, stream = process.stderr) {
     update (done, note = '') {
       if (!stream.isTTY || Date.now() - drawn < REDRAW_MS) return
       drawn = Date.now()
-      const bar = '#'.repeat(Math.round(BAR_WIDTH * Math.min(1, done / total))).padEnd(BAR_WIDTH, '.')
-      stream.write(`\r\x1b[K${title} [${bar}] ${Math.floor(100 * done / total)}% ${note}`)
+      const { columns = Infinity } = stream
+      const share = Math.min(1, done / total)
+      // A narrow terminal has no room for the bar, and a line that is wrapped could not be drawn again.
+      const width = columns < 100 ? 0 : BAR_WIDTH
+      const bar = width > 0 ? `[${'#'.repeat(Math.round(width * share)).padEnd(width, '.')}] ` : ''
+      const left = share > 0 ? `, ${formatLeft((Date.now() - started) * (1 - share) / share)} left` : ''
+      stream.write(`\r\x1b[K${`${title} ${bar}${Math.floor(100 * share)}%${left}${note && `: ${note}`}`.slice(0, columns - 1)}`)
     },
     end () {
       const seconds = `${((Date.now() - started) / 1000).toFixed(1)} s`
       stream.write(stream.isTTY ? `\r\x1b[K${title}: ${seconds}\n` : `${title}: done in ${seconds}\n`)
     }
   }
+}
+
+/** @param {number} ms */
+function formatLeft (ms) {
+  return ms < 90_000 ? `${Math.ceil(ms / 1000)} s` : `${Math.round(ms / 60_000)} minutes`
 }
 
 exports.UserError = UserError

@@ -136,15 +136,17 @@ tape('tallies: count all, sum exactly, and tell samples apart', (t) => {
 })
 
 tape('progress: a bar on a terminal, two lines anywhere else', (t) => {
-  const draw = (isTTY) => {
+  const draw = (isTTY, columns) => {
     let text = ''
-    const progress = createProgress('making', 10, { isTTY, write: (part) => { text += part } })
+    const progress = createProgress('making', 10, { isTTY, columns, write: (part) => { text += part } })
     progress.update(5, 'note')
     progress.update(10)
     progress.end()
     return text
   }
-  t.ok(/\[#{15}\.{15}\] 50% note/.test(draw(true)))
+  t.ok(/\[#{15}\.{15}\] 50%, \d+ s left: note/.test(draw(true)), draw(true))
+  const narrow = draw(true, 19).split('\r').map((line) => line.replace('\x1b[K', ''))
+  t.ok(narrow[1].startsWith('making 50%') && narrow[1].length === 18, 'no bar and no second line where it is narrow')
   t.ok(/^making \.\.\.\nmaking: done in \d+\.\d s\n$/.test(draw(false)))
   t.end()
 })
