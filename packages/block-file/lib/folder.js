@@ -33,7 +33,7 @@ const SEGMENT_NAME = /^\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.zst)?$/
 /** Calls that change names, and how many of their arguments are paths. */
 const CHANGES = { rename: 2, unlink: 1, syncFolder: 1 }
 const CHANGES_NOW = { openSync: 1, renameSync: 2, unlinkSync: 1, syncFolderSync: 1, makeFolderSync: 1 }
-const OTHERS = { listFolder: 1, copyOwnership: 2, watch: 1, hasKernelLocks: 1, openFolder: 1 }
+const OTHERS = { listFolder: 1, fileSize: 1, freeSize: 1, copyOwnership: 2, watch: 1, hasKernelLocks: 1, openFolder: 1 }
 const UNCHANGED = ['toAbsolute', 'findHolder']
 
 /**

@@ -88,6 +88,8 @@ const LOOK_MS = 100
  *   and NTFS keeps names in a journal of its own
  * @property {(path: string) => void} [syncFolderSync]  a storage without it has no synchronous changes
  * @property {(folder: string, cb: Callback<string[]>) => void} [listFolder]  the names in a folder
+ * @property {(path: string, cb: Callback<number>) => void} [fileSize]  of a file that need not be open, in bytes
+ * @property {(folder: string, cb: Callback<number>) => void} [freeSize]  how many bytes are free where a folder is
  * @property {(folder: string, cb: Callback<FolderHandle>) => void} [openFolder]  opens a
  *   folder, to reach its files, and to see if a path leads to it. A storage without it has no folders that can be moved
  * @property {(path: string) => void} [makeFolderSync]  makes the folder of a file; throws on failure
@@ -291,6 +293,8 @@ const systemStorage = {
   syncFolder: callbackify(syncFolder),
   syncFolderSync,
   listFolder: fs.readdir,
+  fileSize: (name, cb) => fs.stat(name, (err, stat) => err ? cb(err) : cb(null, stat.size)),
+  freeSize: (folder, cb) => fs.statfs(folder, (err, stat) => err ? cb(err) : cb(null, stat.bavail * stat.bsize)),
   openFolder: callbackify(openFolder),
   makeFolderSync,
   watch: watchFile,

@@ -153,6 +153,8 @@ tape('folder: what is not lost works, and a failure names the file by its path',
     const folder = new Folder(storage, at)
     await folder.open({ lock: true })
     t.deepEqual((await call(folder.storage, 'listFolder', at)).filter((name) => !name.startsWith(LOCK_FILE)).sort(), ['a', 'b'])
+    t.equal(await call(folder.storage, 'fileSize', path.join(at, 'a')), fs.statSync(path.join(at, 'a')).size)
+    t.ok(await call(folder.storage, 'freeSize', at) > 0)
     for (const change of Object.values(changes)) {
       const result = await change(folder.storage, inFolder(at))
       if (result) await call(result, 'close')

@@ -8,7 +8,7 @@ const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SimulatedDisk, createRandom, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, inQuickRuns, temporaryFolder, until } = require('@millrace/testkit')
 const { openCursor } = require('../lib/cursor')
 const { refused } = require('..')
 const { createCollector, fill, forward, makeLog, range } = require('./helpers')
@@ -277,3 +277,37 @@ tape('resume: the points of a long life fit into the slot, and reach back', asyn
   t.deepEqual(again.position, position)
   await again.cursor.close()
 })
+
+for (const what of ['moved', 'replaced', 'removed']) {
+  for (const fsync of ['always', 'interval']) {
+    tape(`folder: of a cursor, ${what}: no other cursor is written, fsync ${fsync}`, { skip: process.platform === 'win32' }, async (t) => {
+      const root = temporaryFolder()
+      const [at, other] = [path.join(root, 'at'), path.join(root, 'other')]
+      const log = makeLog()
+      await fill(log, 3)
+      const first = forward(log, { sink: createCollector(), path: path.join(other, 'of') })
+      await first.drained()
+      await first.close()
+      const sink = createCollector()
+      const forwarder = forward(log, { sink, path: path.join(at, 'of'), fsync })
+      await forwarder.drained()
+      if (what === 'removed') fs.rmSync(at, { recursive: true })
+      else fs.renameSync(at, `${at}.old`)
+      if (what === 'replaced') fs.renameSync(other, at)
+      const before = what === 'replaced' ? fs.readFileSync(path.join(at, 'of.cursor')) : null
+      await fill(log, 3, 3)
+      await until(() => sink.all.length === 6)
+      const isMoved = ({ what, error }) => what === 'retry' && error.code === 'ERR_FILE_MOVED'
+      if (fsync === 'always') await until(() => forwarder.reports.some(isMoved))
+      await forwarder.close()
+      if (before === null) t.notOk(fs.existsSync(at), 'nothing is made at the path')
+      else t.ok(before.equals(fs.readFileSync(path.join(at, 'of.cursor'))), 'the other cursor is as it was')
+      if (what !== 'removed') {
+        const { cursor, position } = await openCursor(path.join(`${at}.old`, 'of.cursor'), fileStorage)
+        t.equal(position.forwarded, 6, 'its own cursor has what was forwarded')
+        await cursor.close()
+      }
+      await log.close()
+    })
+  }
+}

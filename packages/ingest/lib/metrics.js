@@ -2,8 +2,8 @@
 // What the server measures, as Prometheus reads it. What every request changes is counted in plain numbers: prom-client
 // would look its labels up each time. Labels have few values, whatever clients send: routes, not paths.
 
-const fs = require('node:fs/promises')
 const path = require('node:path')
+const { call } = require('@millrace/flow')
 const { Registry, collectDefaultMetrics } = require('prom-client')
 
 /** Upper bounds in seconds. */
@@ -16,6 +16,7 @@ const STATUS_END = 600
 
 /**
  * @typedef {import('./named-logs').NamedLogs} NamedLogs
+ * @typedef {import('@millrace/block-file').Storage} Storage
  * @typedef {{ labels: Record<string, string | number>, value: number, metricName?: string }} Value
  */
 
@@ -183,13 +184,13 @@ class Metrics {
     this.#gauge('logs', 'Logs in the folder', () => logs.names.size)
     this.#gauge('open_logs', 'Logs that are open', () => readyOf(logs).length)
     this.#gauge('live_readers', 'Live streams', () => this.liveReaders)
-    this.#gauge('free_bytes', 'Bytes that are free where the folder is', async () => {
-      const { bavail, bsize } = await fs.statfs(folder)
-      return bavail * bsize
+    this.#add('free_bytes', 'gauge', 'Bytes that are free where the folder is', async () => {
+      const value = await measureStorage(logs.storage, 'freeSize', folder)
+      return value === null ? [] : [{ labels: {}, value }]
     })
     this.#add('log_size_bytes', 'gauge', `Bytes of the files of open logs, of ${SIZED_LOGS_MAX} at most`, () => {
       return Promise.all(readyOf(logs).slice(-SIZED_LOGS_MAX).map(async ({ name, log }) => {
-        return { labels: { log: name }, value: await sizeOfFolder(log.filename) }
+        return { labels: { log: name }, value: await sizeOfFolder(logs.storage, log.filename) }
       }))
     })
   }
@@ -217,11 +218,22 @@ function readyOf (logs) {
   return [...logs.opened].filter(({ isReady }) => isReady)
 }
 
-/** Of its files, in bytes. Those that go away meanwhile do not count. @param {string} folder */
-async function sizeOfFolder (folder) {
-  const names = await fs.readdir(folder).catch(() => [])
-  const sizes = names.map((name) => fs.stat(path.join(folder, name)).then(({ size }) => size, () => 0))
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+/**
+ * Of its files, in bytes. Those that go away meanwhile do not count.
+ * @type {(storage: Storage, folder: string) => Promise<number>}
+ */
+async function sizeOfFolder (storage, folder) {
+  const names = await call(/** @type {any} */ (storage), 'listFolder', folder).catch(() => [])
+  const sizes = names.map((/** @type {string} */ name) => measureStorage(storage, 'fileSize', path.join(folder, name)))
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + (size ?? 0), 0)
+}
+
+/**
+ * What the storage says of a path; null if it does not say it.
+ * @type {(storage: any, what: 'fileSize' | 'freeSize', name: string) => Promise<number | null>}
+ */
+async function measureStorage (storage, what, name) {
+  return storage[what] ? call(storage, what, name).catch(() => null) : null
 }
 
 exports.Metrics = Metrics

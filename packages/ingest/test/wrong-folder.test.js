@@ -11,6 +11,7 @@ const { createKey } = require('..')
 const { serve } = require('./helpers')
 
 const skip = process.platform !== 'linux' && 'names are reached through an open folder on Linux'
+const LARGE = 100_000
 const bearer = (secret) => ({ authorization: `Bearer ${secret}` })
 
 /** Each puts another folder at the path, or nothing. They return where the other folder is then. */
@@ -62,16 +63,26 @@ async function prepareBoth (t) {
   return { at, other, own, foreign }
 }
 
+/** Whether the server says that its log has the large record, and how much is free. */
+async function measure (ask, secret) {
+  const { text } = await ask('/metrics', { headers: bearer(secret) })
+  const [, size = 0] = /^millrace_log_size_bytes\{log="ours"\} (\d+)$/m.exec(text) ?? []
+  return { isLarge: size > LARGE, isFree: /^millrace_free_bytes [1-9]/m.test(text) }
+}
+
 for (const [what, strike] of Object.entries(misfortunes)) {
   tape(`wrong-folder: ${what}: keys and counts are those of the own folder, and /readyz says so`, { skip }, async (t) => {
     const { at, other, own, foreign } = await prepareBoth(t)
     const { ask, post, server } = await serve(t, { folder: at })
     // Counts that are not saved yet.
     t.equal((await post('/v1/se/door/closed', '', bearer(own))).status, 200)
+    t.equal((await post('/v1/logs/ours', JSON.stringify('x'.repeat(LARGE)), bearer(own))).status, 200)
+    t.deepEqual(await measure(ask, own), { isLarge: true, isFree: true })
     const found = strike(at, other)
     const before = contents(found)
     await until(async () => (await ask('/readyz')).status === 503)
     t.match((await ask('/readyz')).text, /moved, removed or replaced/)
+    t.deepEqual(await measure(ask, own), { isLarge: true, isFree: true }, 'the gauges are those of the own folder')
     // The file of the keys is looked at every half second.
     await new Promise((resolve) => setTimeout(resolve, 1200))
     t.equal((await ask('/v1/logs', { headers: bearer(foreign) })).status, 401, 'the keys of the other folder let nobody in')
