@@ -129,6 +129,17 @@ const formatRange = (results) => (row, peer, at) => {
 }
 
 /**
+ * A table for each row, of a line for each size: for `Table.format`.
+ * @type {(results: Results, shown: { rows: Row[], peers: Peer[] }, head: string, nameOf: (at: number) => string,
+ *   format?: (row: Row, peer: Peer, at?: number) => string) => string[]}
+ */
+function textsOfSizes (results, { rows, peers }, head, nameOf, format = formatRange(results)) {
+  return rows.map((row) => `${row.name}: ${row.what}\n\n${toText(gridOfSizes(results, { rows: [row], peers }, {
+    head, lead: (_, at) => [nameOf(Number(at))], sizes: results.listAt(row.name), format
+  }))}`)
+}
+
+/**
  * A line for each row of two sides: ours, and the one it is compared with.
  * @param {Results} results
  * @param {Row[]} rows  each of which names the other side with `beside`
@@ -233,6 +244,7 @@ exports.gridOfPeers = gridOfPeers
 exports.gridOfSizes = gridOfSizes
 exports.formatGroups = formatGroups
 exports.tablesOfGroups = tablesOfGroups
+exports.textsOfSizes = textsOfSizes
 exports.formatRange = formatRange
 exports.gridOfPairs = gridOfPairs
 exports.gridOfShares = gridOfShares

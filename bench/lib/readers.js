@@ -143,13 +143,13 @@ const showValue = (visit) => ({ seq, value }) => visit(seq, value)
  * @param {string} path
  * @param {number} blockSize
  * @param {number} [step]  bytes a read
- * @returns {Promise<Reader<VisitBytes>>}  of a file, by aligned-block-file
+ * @returns {Promise<Reader<VisitBytes> & { file: any }>}  of a file, by aligned-block-file
  */
 async function openAlignedBlocks (path, blockSize, step = blockSize) {
   const blocks = createBlocks(path, blockSize, 'r')
   const size = await new Promise((resolve) => { blocks.offset.once(resolve) })
   // It has no close.
-  return { run: (visit) => eachRange({ size, step }, blocks.read, visit), close: async () => {} }
+  return { file: blocks, run: (visit) => eachRange({ size, step }, blocks.read, visit), close: async () => {} }
 }
 
 /**

@@ -2,7 +2,7 @@
 // `npm run bench -- cold`: reads of a log that is not in the page cache.
 
 const { drawSizes } = require('../../engine/draw')
-const { formatRange, gridOfSizes, listAbsent, toMarkdown, toText } = require('../../engine/grids')
+const { formatRange, gridOfSizes, listAbsent, textsOfSizes, toMarkdown } = require('../../engine/grids')
 const { formatKib } = require('../../lib/report')
 const { loadParts } = require('../../lib/run')
 const { WAYS } = require('./ways')
@@ -33,9 +33,7 @@ exports.table = {
   at: 'block_size',
   format: (results, { rows, peers }) => [
     'ms, median (min-max); ratio: to the first column',
-    ...rows.map((row) => `${row.name}: ${row.what}\n\n${toText(gridOfSizes(results, { rows: [row], peers }, {
-      head: 'block', lead: (_, at) => [formatKib(Number(at))], sizes: results.listAt(row.name), format: formatRange(results)
-    }))}`),
+    ...textsOfSizes(results, { rows, peers }, 'block', formatKib),
     ...describeCold(results),
     ...listAbsent(results, rows, peers)
   ],
@@ -48,7 +46,7 @@ exports.table = {
     cold: (results, shown) => drawSizes(results, shown, {
       title: 'Time to read from a cold disk, by block size',
       subtitle: 'Time to read, by block size; lower is better, both axes logarithmic. Thin lines: from the fastest run to the slowest.',
-      compared: { rows: ['file', 'log', 'blocks'], peer: 'flumelog', at: 65536, verbs: ['reads from a cold disk', 'read from a cold disk'], place: '64 KiB blocks' },
+      compared: { rows: ['file', 'blocks'], peer: 'flumelog', at: 65536, verbs: ['reads from a cold disk', 'read from a cold disk'], place: '64 KiB blocks' },
       footer: describeCold(results),
       subject: 'Messages of some 700 bytes',
       cache: 'not in the page cache',

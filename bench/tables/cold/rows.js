@@ -3,7 +3,6 @@
 // flumelog-offset.
 
 const fs = require('node:fs')
-const createBlocks = require('aligned-block-file')
 const { findLog } = require('../../engine/inputs')
 const { Tally, call, time } = require('../../lib/measure')
 const { createPrng } = require('../../lib/prng')
@@ -27,52 +26,46 @@ function listSections (file) {
   return [...chosen].map((page) => page * PAGE_SIZE + SECTION_SIZE * below(PAGE_SIZE / SECTION_SIZE))
 }
 
-/** @type {(file: string, read: (start: number, end: number) => any, close: Reader['close']) => Reader} */
-const toSections = (file, read, close) => {
-  const starts = listSections(file)
+/**
+ * @param {(file: string, options: { blockSize: number }) => Promise<Reader & { file: any }>} open
+ * @returns {Side['open']}
+ */
+const atRandom = (open) => async (path, options) => {
+  const { file, close } = await open(path, options)
+  const starts = listSections(path)
   return {
+    close,
     async run (visit) {
-      for (const start of starts) visit(start, await read(start, start + SECTION_SIZE), 0, SECTION_SIZE)
-    },
-    close
+      for (const start of starts) {
+        visit(start, await call((cb) => file.read(start, start + SECTION_SIZE, cb)), 0, SECTION_SIZE)
+      }
+    }
   }
 }
 
-/** @type {Side['open']} */
-async function openRandom (path, options) {
-  const { file, close } = await openBlocks(path, options)
-  return toSections(path, (start, end) => call((cb) => file.read(start, end, cb)), close)
-}
-
-/** @type {Side['open']} */
-async function openAlignedRandom (path, { blockSize }) {
-  const blocks = createBlocks(path, blockSize, 'r')
-  await new Promise((resolve) => { blocks.offset.once(resolve) })
-  return toSections(path, (start, end) => call((cb) => blocks.read(start, end, cb)), async () => {})
-}
-
-/** Every block, into one buffer. @type {Side['open']} */
+/**
+ * Every block, into one buffer; a section needs its whole block, for there is no cache.
+ * @type {(path: string, options: { blockSize: number }) => Promise<Reader & { file: any }>}
+ */
 async function openLoop (path, { blockSize }) {
   const [fd, buf] = [fs.openSync(path, 'r'), Buffer.alloc(blockSize)]
+  const readAt = (/** @type {number} */ start) => fs.readSync(fd, buf, 0, blockSize, start)
   return {
-    async run (visit) {
-      for (let start = 0, length; (length = fs.readSync(fd, buf, 0, blockSize, start)) > 0; start += length) {
-        visit(start, buf, 0, length)
+    file: {
+      read (/** @type {number} */ start, /** @type {number} */ _, /** @type {any} */ cb) {
+        readAt(start - start % blockSize)
+        cb(null, buf.subarray(start % blockSize))
       }
+    },
+    async run (visit) {
+      for (let start = 0, length; (length = readAt(start)) > 0; start += length) visit(start, buf, 0, length)
     },
     close: async () => fs.closeSync(fd)
   }
 }
 
-/** The whole block of each section, and no cache. @type {Side['open']} */
-async function openLoopRandom (path, { blockSize }) {
-  const [fd, buf] = [fs.openSync(path, 'r'), Buffer.alloc(blockSize)]
-  return toSections(path, (start) => {
-    const begin = start - start % blockSize
-    fs.readSync(fd, buf, 0, blockSize, begin)
-    return buf.subarray(start - begin)
-  }, async () => fs.closeSync(fd))
-}
+/** @type {(path: string, options: { blockSize: number }) => ReturnType<typeof openAlignedBlocks>} */
+const openAligned = (path, { blockSize }) => openAlignedBlocks(path, blockSize)
 
 /**
  * What opens the file may read some of it: that is from the disk, too, but before the clock starts.
@@ -115,17 +108,15 @@ const toRow = (name, what, peers, isRandom) => ({
 /** @type {ColdRow[]} */
 exports.parts = [
   toRow('file', 'every block', {
-    millrace: { open: openBlocks },
-    loop: { open: openLoop },
-    flumelog: { open: (file, { blockSize }) => openAlignedBlocks(file, blockSize) }
+    millrace: { open: openBlocks }, loop: { open: openLoop }, flumelog: { open: openAligned }
   }),
-  toRow('log', 'every record', {
+  toRow('log', 'every record, by scan or stream', {
     millrace: { open: openRecords },
     // It reads blocks, and knows of no records.
     loop: { open: openLoop, isBare: true },
     flumelog: { open: (file, options) => openFlumelog(file, options) }
   }),
   toRow('blocks', `${SECTION_COUNT} sections of 1 KiB at random`, {
-    millrace: { open: openRandom }, loop: { open: openLoopRandom }, flumelog: { open: openAlignedRandom }
+    millrace: { open: atRandom(openBlocks) }, loop: { open: atRandom(openLoop) }, flumelog: { open: atRandom(openAligned) }
   }, true)
 ]

@@ -2,7 +2,7 @@
 // `npm run bench`: times every layer across block sizes, stack beside stack.
 
 const { toInteger, toNames, toPath } = require('../../engine/options')
-const { gridOfSizes, toMarkdown, toText } = require('../../engine/grids')
+const { gridOfSizes, textsOfSizes, toMarkdown } = require('../../engine/grids')
 const { DEFAULT_RECORDS } = require('../../lib/logs')
 const { formatKib, formatMs } = require('../../lib/report')
 const { UserError, loadParts } = require('../../lib/run')
@@ -63,9 +63,7 @@ exports.table = {
     return { blockSizes, budgetMs: full ? Infinity : budgetMs }
   },
   format (results, { rows, peers }) {
-    const texts = rows.map((row) => `${row.name}: ${row.what}\n\n${toText(gridOfSizes(results, { rows: [row], peers }, {
-      head: 'block', lead: (_, at) => [formatKib(Number(at))], sizes: results.listAt(row.name), format: formatTime(results)
-    }))}`)
+    const texts = textsOfSizes(results, { rows, peers }, 'block', formatKib, formatTime(results))
     const isScaled = results.runs.some(({ figures }) => figures.scaled)
     return [
       `ms for the whole log, median (min-max)${peers.length > 1 ? `; ratio: to ${peers[0].label}` : ''}`, ...texts,

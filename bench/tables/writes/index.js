@@ -2,7 +2,7 @@
 // `npm run bench -- writes`: how long an append takes in each layer, by the records of a batch.
 
 const { drawSizes } = require('../../engine/draw')
-const { formatRange, gridOfSizes, listAbsent, toMarkdown, toText } = require('../../engine/grids')
+const { formatRange, gridOfSizes, listAbsent, textsOfSizes, toMarkdown } = require('../../engine/grids')
 const { loadParts } = require('../../lib/run')
 const { ROUND, SIZES } = require('./rows')
 
@@ -22,9 +22,7 @@ exports.table = {
   at: 'records a batch',
   format: (results, { rows, peers }) => [
     'us a record, median (min-max); ratio: to the first column',
-    ...rows.map((row) => `${row.name}: ${row.what}\n\n${toText(gridOfSizes(results, { rows: [row], peers }, {
-      head: 'batch', lead: (_, at) => [String(at)], sizes: results.listAt(row.name), format: formatRange(results)
-    }))}`),
+    ...textsOfSizes(results, { rows, peers }, 'batch', String),
     ...listAbsent(results, rows, peers)
   ],
   tables: {

@@ -46,11 +46,6 @@ const identity = { encode: same, decode: same, buffer: true }
 const THEIRS = { json: flumecodec.json, binary: { encode: bipf.allocAndEncode, decode: bipf.decode, buffer: true } }
 
 const oneOrAll = (/** @type {any[]} */ batch) => batch.length === 1 ? batch[0] : batch
-/** Of a package that takes callbacks, and has no close. @type {(opened: any, file: any) => Promise<Target>} */
-async function toTarget (opened, file) {
-  await new Promise((resolve) => { opened.once(resolve) })
-  return { append: (batch) => call((cb) => file.append(oneOrAll(batch), cb)), close: () => {} }
-}
 
 /** @type {(blockSize: number, framing?: import('@millrace/offset-log').FramingName) => Side} */
 const toLog = (blockSize, framing = 'checked') => ({
@@ -62,12 +57,20 @@ const toLog = (blockSize, framing = 'checked') => ({
   }
 })
 
-/** @type {Side} */
+/**
+ * Of packages that take callbacks, and have no close.
+ * @type {(create: (file: string, row: Layer) => any) => Side['open']}
+ */
+const toOpen = (create) => async (file, row) => {
+  const opened = create(file, row)
+  await new Promise((resolve) => (opened.since ?? opened.offset).once(resolve))
+  return { append: (batch) => call((cb) => opened.append(oneOrAll(batch), cb)), close: () => {} }
+}
+
 const flumelog = {
-  open (file, { codec }) {
-    const log = createFlumelog(file, { blockSize: 64 * KIB, codec: codec ? THEIRS[codec] : identity })
-    return toTarget(log.since, log)
-  }
+  open: toOpen((file, { codec }) => {
+    return createFlumelog(file, { blockSize: 64 * KIB, codec: codec ? THEIRS[codec] : identity })
+  })
 }
 
 /** @type {(codec: Layer['codec'], value: any) => Buffer} */
@@ -105,15 +108,7 @@ const toFile = (blockSize) => ({
   }
 })
 
-/** @type {Side} */
-const alignedFile = {
-  isBare: true,
-  open (path) {
-    const file = createBlocks(path, 64 * KIB, 'a+')
-    return toTarget(file.offset, file)
-  }
-}
-
+const alignedFile = { isBare: true, open: toOpen((file) => createBlocks(file, 64 * KIB, 'a+')) }
 const files = { millrace: toFile(64 * KIB), 'millrace-4k': toFile(4 * KIB), write, flumelog: alignedFile }
 
 /** In the child. @type {(order: any) => Promise<import('../../engine/row').Reading>} */
