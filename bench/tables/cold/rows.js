@@ -117,6 +117,8 @@ exports.parts = [
     flumelog: { open: (file, options) => openFlumelog(file, options) }
   }),
   toRow('blocks', `${SECTION_COUNT} sections of 1 KiB at random`, {
-    millrace: { open: atRandom(openBlocks) }, loop: { open: atRandom(openLoop) }, flumelog: { open: atRandom(openAligned) }
+    millrace: { open: atRandom(openBlocks) },
+    loop: { open: atRandom(openLoop) },
+    flumelog: { open: atRandom(openAligned) }
   }, true)
 ]
