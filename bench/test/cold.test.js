@@ -40,6 +40,11 @@ tape('cold: a way that leaves the file in memory is not taken', (t) => {
   t.end()
 })
 
+tape('cold: where no way works, a row is absent and says so', async (t) => {
+  const found = { inputs: { inputs: { pathOf: () => 'file' } }, way: -1 }
+  t.deepEqual(await rows[0].prepare({ once: (name) => found[name] }), { absent: NO_WAY })
+})
+
 tape('cold: a run whose file was in memory fails', async (t) => {
   const file = path.join(makeFolder(t), 'file')
   fs.writeFileSync(file, Buffer.alloc(1e6, 1))
