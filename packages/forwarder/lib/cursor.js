@@ -112,13 +112,15 @@ async function openCursor (path, storage, key = { what: 'path', value: path }) {
 }
 
 /**
- * Says what to do, in the place of the advice for logs.
+ * Says what to do, in the place of the advice for logs. That is in the cause: it names the record of a holder that
+ * cannot be seen from here.
  * @type {(err: LogError, key: { what: string, value: string }) => LogError}
  */
 function takenError (err, { what, value }) {
-  const holder = err.message.replace(/^open: /, '').replace(/[;.] close it there, or open it with flags "r"$/i, '')
-  const message = `open: another forwarder has the ${what} "${value}"; close it, or give this one another ${what}: ${holder}`
-  return new LogError('ERR_LOG_LOCKED', message, { path: err.path, cause: err.cause, holder: err.holder })
+  const { holder, path } = err
+  const who = holder ? `process ${holder.pid}${holder.host === '' ? '' : ` on ${holder.host}`}, since ${holder.since}` : err.message
+  const message = `open: another forwarder has the ${what} "${value}"; close it, or give this one another ${what}: ${who}`
+  return new LogError('ERR_LOG_LOCKED', message, { path, cause: err, holder })
 }
 
 /** A new file: it says that there is no position yet. If it says nothing later, it is damaged. */

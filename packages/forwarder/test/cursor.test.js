@@ -6,9 +6,10 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
+const { LogError } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SimulatedDisk, createRandom, inQuickRuns, temporaryFolder, until } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, inQuickRuns, temporaryFolder, until } = require('@millrace/testkit')
 const { openCursor } = require('../lib/cursor')
 const { refused } = require('..')
 const { createCollector, fill, forward, makeLog, range } = require('./helpers')
@@ -311,3 +312,17 @@ for (const what of ['moved', 'replaced', 'removed']) {
     })
   }
 }
+
+tape('lock: of a cursor: a message without a holder is not cut, and a holder that cannot be seen is named', async (t) => {
+  const holder = { host: 'elsewhere', pid: 7, thread: null, since: '2026-01-01T00:00:00.000Z' }
+  const nameless = new LogError('ERR_LOG_LOCKED', 'open: a may be open for writing; if it is not, remove a.lock', { path: 'a' })
+  const foreign = new LogError('ERR_LOG_LOCKED', 'in any words', { path: 'a', holder })
+  for (const [error, end] of [[nameless, nameless.message], [foreign, `process 7 on elsewhere, since ${holder.since}`]]) {
+    const storage = { ...new SimulatedDisk().storage, lock: (path, request, cb) => process.nextTick(cb, error) }
+    const err = await failureOf(() => openCursor('/folder/of.cursor', storage, { what: 'name', value: 'x' }))
+    t.equal(err.code, 'ERR_LOG_LOCKED')
+    t.ok(err.message.endsWith(`give this one another name: ${end}`), err.message)
+    t.equal(err.cause, error)
+    t.equal(err.holder, error.holder)
+  }
+})

@@ -88,8 +88,10 @@ tape('forwarder: several on one log, each at its own pace, and one at a time of 
   const third = forward(log, { sink: fast, name: 'fast' })
   const err = await failureOf(() => third.ready())
   t.equal(err.code, 'ERR_LOG_LOCKED')
-  t.ok(err.holder)
-  t.match(err.message, /^open: another forwarder has the name "fast"; close it, or give this one another name: .*fast\.cursor is open .*since/)
+  const { host, pid, since } = err.holder
+  t.equal(err.message, 'open: another forwarder has the name "fast"; close it, or give this one another name: ' +
+    `process ${pid} on ${host}, since ${since}`)
+  t.deepEqual([pid, err.cause.code, err.cause.path], [process.pid, 'ERR_LOG_LOCKED', err.path], 'the cause is the error of the lock')
   t.notOk(/flags/.test(err.message), err.message)
   const fourth = forward(log, { sink: fast, name: 'fourth', path: `${log.filename}.fast` })
   t.match((await failureOf(() => fourth.ready())).message, /^open: another forwarder has the path ".*fast"; close it, or give this one another path: /)

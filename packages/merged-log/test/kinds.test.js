@@ -43,23 +43,26 @@ tape('kinds: SlotLog and MergedLog refuse a folder with the segments of one log'
 })
 
 const skip = process.platform === 'win32' && 'the steps are those of a shell'
-tape('kinds: after the steps that the message gives, all records are read', { skip }, async (t) => {
-  const folder = await makeSegments()
-  const first = SlotLog(folder, { codec })
-  const { message } = await failureOf(() => first.ready())
-  await first.close().catch(() => {})
-  execFileSync('sh', ['-c', /\((mkdir .*)\)/.exec(message)[1]])
-  const slot = SlotLog(folder, { codec })
-  await slot.append({ time: 4 })
-  t.equal(slot.slot, 0)
-  t.equal((await slot.log.holds()).length, 1, 'holds came along')
-  const merged = MergedLog(folder, { codec })
-  const times = []
-  for await (const { time } of merged.stream()) times.push(time)
-  t.deepEqual(times, [1, 2, 3, 4])
-  await merged.close()
-  await slot.close()
-})
+const NAMES = ['up', 'with a space', "it's", '"quoted"', '$HOME `id`', 'a*?[b]', 'a\\b;c&(d)', 'two\nlines', '~', 'ä']
+for (const name of NAMES) {
+  tape(`kinds: after the steps that the message gives, all records of ${JSON.stringify(name)} are read`, { skip }, async (t) => {
+    const folder = await makeSegments(path.join(temporaryFolder(), name))
+    const first = SlotLog(folder, { codec })
+    const { message } = await failureOf(() => first.ready())
+    await first.close().catch(() => {})
+    execFileSync('sh', ['-c', /\((mkdir [^]*)\)/.exec(message)[1]])
+    const slot = SlotLog(folder, { codec })
+    await slot.append({ time: 4 })
+    t.equal(slot.slot, 0)
+    t.equal((await slot.log.holds()).length, 1, 'holds came along')
+    const merged = MergedLog(folder, { codec })
+    const times = []
+    for await (const { time } of merged.stream()) times.push(time)
+    t.deepEqual(times, [1, 2, 3, 4])
+    await merged.close()
+    await slot.close()
+  })
+}
 
 tape('kinds: segments beside slots are not left out: the folder is refused', async (t) => {
   const folder = path.join(temporaryFolder(), 'up')

@@ -181,8 +181,8 @@ class UnpackedRun extends RecordRun {
    * @param {object} how
    * @param {number} how.maxRecordSize  in bytes
    * @param {boolean} how.keepsBytes  whether the bytes of this run may be kept
-   * @param {((size: number) => void) | null} how.onLost  called for records that cannot be unpacked, which are then
-   *   left out; null if such a record ends the run
+   * @param {((index: number) => void) | null} how.onLost  called for records of `run` that cannot be unpacked, which
+   *   are then left out; null if such a record ends the run
    */
   fill (run, { dictionary }, { maxRecordSize, keepsBytes, onLost }) {
     const { buffer, seqs, starts, ends, count } = run
@@ -202,7 +202,7 @@ class UnpackedRun extends RecordRun {
         unpackRecord(dictionary, buffer, start, end, output)
       } catch (err) {
         if (onLost !== null) {
-          onLost(end - start)
+          onLost(index)
           continue
         }
         this.failure = unreadable(/** @type {LogError} */ (err), seqs[index])

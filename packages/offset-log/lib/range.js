@@ -193,6 +193,8 @@ class RangeReader {
   #unpacked = null
   /** What that was unpacked from. @type {RecordRun} */
   #packed = NO_RECORDS
+  /** Where records of it cannot be unpacked, and were counted. @type {number[]} */
+  #lostIndexes = []
   // Of the call of `next` in progress; there is at most one.
   #leftBefore = { lowest: 0, stop: 0 }
   #logEnd = 0
@@ -278,15 +280,23 @@ class RangeReader {
   /** @type {(records: RecordRun, words: import('./file-words').FileWords) => UnpackedRun} */
   #unpack (records, words) {
     const { keepsBytes = false, skipsDamage } = this.#range
-    const onLost = (/** @type {number} */ size) => {
-      this.#lost.count++
-      this.#lost.size += size
+    const onLost = (/** @type {number} */ index) => {
+      this.#lostIndexes.push(index)
+      this.#countLost(index, 1)
     }
     const run = (this.#unpacked ??= new UnpackedRun())
     this.#packed = records
+    this.#lostIndexes = []
     const { maxRecordSize } = this.#file
     run.fill(records, words, { maxRecordSize, keepsBytes, onLost: skipsDamage ? onLost : null })
     return run
+  }
+
+  /** @type {(index: number, sign: 1 | -1) => void} `index`: of a record in the packed run */
+  #countLost (index, sign) {
+    const { starts, ends } = this.#packed
+    this.#lost.count += sign
+    this.#lost.size += sign * (ends[index] - starts[index])
   }
 
   /** @param {UnpackedRun} run  an empty one is not the end: it had words only, or its first record fails */
@@ -337,8 +347,13 @@ class RangeReader {
   /** Continues from a delivered record, with bytes read again. @param {number} index  in the run */
   rewindTo (index) {
     const run = this.#unpacked
-    this.#reader?.rewindTo(run === null ? index : this.#packed.seqs.indexOf(run.seqs[index]))
-    if (run !== null) run.failure = null
+    if (run === null) return this.#reader?.rewindTo(index)
+    const packedIndex = this.#packed.seqs.indexOf(run.seqs[index])
+    // They are met again, and counted then.
+    for (const lostIndex of this.#lostIndexes) if (lostIndex > packedIndex) this.#countLost(lostIndex, -1)
+    this.#lostIndexes = []
+    this.#reader?.rewindTo(packedIndex)
+    run.failure = null
   }
 
   /** Called when a live stream has caught up. From then on the bytes of delivered records are not kept. */

@@ -385,3 +385,44 @@ tape(`dictionary: what damage takes from a repaired log is never read as somethi
   }
   t.ok(lostCount > 0, `${lostCount} records`)
 })
+
+/** A log in which every other record needs words that were lost. @returns {Promise<any>} */
+async function makeUnreadable () {
+  const file = newPath()
+  const log = OffsetLog(file, { codec })
+  for (let n = 0; n < 3; n++) await log.append({ lost: 'word' })
+  const at = fs.statSync(file).size
+  await log.append(Array.from({ length: 40 }, (_, n) => n % 2 ? { lost: 'word' } : `kept ${n}`))
+  await log.close()
+  const bytes = fs.readFileSync(file)
+  fs.writeFileSync(file, bytes.fill(0x55, 32768 + 40, at))
+  const copy = newPath()
+  await repair(file, copy, { write: true })
+  return OffsetLog(copy, { codec })
+}
+
+for (const reverse of [false, true]) {
+  for (const deletions of [[], [3], [3, 4, 9, 15]]) {
+    const title = `dictionary: what cannot be unpacked is counted once, ${reverse ? 'backwards' : 'forwards'}, with ` +
+      `${deletions.length} deletions meanwhile`
+    tape(title, async (t) => {
+      const log = await makeUnreadable()
+      const options = { onCorrupt: 'skip', reverse }
+      const whole = log.stream(options)
+      const seqs = []
+      for await (const { seq } of whole) seqs.push(seq)
+      t.equal(seqs.length, 20)
+      const stream = log.stream(options)
+      const found = []
+      for await (const { seq } of stream) {
+        found.push(seq)
+        // The last one, so that what lies between is read again.
+        if (deletions.includes(found.length)) await log.del(seqs.at(-1 - deletions.indexOf(found.length)))
+      }
+      t.deepEqual(found, seqs.slice(0, seqs.length - deletions.length))
+      t.ok(whole.lost.count >= 20, `${whole.lost.count} in all`)
+      t.deepEqual(stream.lost, whole.lost)
+      await log.close()
+    })
+  }
+}

@@ -6,6 +6,8 @@ const { LogError } = require('@millrace/errors')
 const { parseNames } = require('./names')
 
 const SHOWN_COUNT = 3
+/** Nothing in it means anything to a shell. On Windows a backslash is the separator of paths. */
+const SHELL_WORD = path.sep === '\\' ? /^[\w@%+=:,./\\-]+$/ : /^[\w@%+=:,./-]+$/
 
 /** @typedef {Pick<import('./names').Listing, 'segments' | 'slots' | 'holds'>} Found */
 
@@ -24,8 +26,9 @@ function kindError (folder, { segments, slots, holds }, expected) {
   const what = slots.length === 0
     ? 'has the segments of one log, and is no folder of slots'
     : `has segments as well as slots (${listed}), which are different logs`
-  const free = path.join(folder, String(findFree(slots)))
-  const files = [path.join(folder, '*.log*'), ...(holds.length > 0 ? [path.join(folder, '*.hold')] : [])]
+  const slot = path.join(folder, String(findFree(slots)))
+  const [at, free] = [path.dirname(slot), slot].map(quoteForShell)
+  const files = ['*.log*', ...(holds.length > 0 ? ['*.hold'] : [])].map((pattern) => `${at}${path.sep}${pattern}`)
   const steps = `mkdir ${free} && mv ${files.join(' ')} ${free}${path.sep}`
   return unknown(folder, `${folder} ${what}. Move the segments into a slot while no process writes there (${steps}), or give ` +
     'another folder')
@@ -39,6 +42,16 @@ function slotsError (folder, names) {
 /** @type {(folder: string, what: string) => LogError} */
 function unknown (folder, what) {
   return new LogError('ERR_LOG_UNKNOWN_FORMAT', `open: ${what}`, { path: folder })
+}
+
+/**
+ * A path as one word of a command that a POSIX shell reads. What needs no quotes gets none.
+ * @param {string} name
+ */
+function quoteForShell (name) {
+  const word = name.startsWith('-') ? `./${name}` : name
+  if (SHELL_WORD.test(word)) return word
+  return `'${word.replaceAll("'", "'\\''")}'`
 }
 
 /** @param {number[]} slots  in order */

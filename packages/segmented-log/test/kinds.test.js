@@ -6,7 +6,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
-const { SegmentedLog } = require('..')
+const { SegmentedLog, slotsError } = require('..')
 
 /** A folder as SlotLog makes it. */
 async function makeSlots (...slots) {
@@ -60,4 +60,18 @@ tape('kinds: other names in the folder are no slots', async (t) => {
   await log.append(Buffer.from('one'))
   t.equal(await log.count(), 1)
   await log.close()
+})
+
+tape('kinds: the steps of the message name a folder as a shell reads it', { skip: process.platform === 'win32' }, (t) => {
+  const expected = {
+    'data/up-1': 'mkdir data/up-1/0 && mv data/up-1/*.log* data/up-1/0/',
+    'data/': 'mkdir data/0 && mv data/*.log* data/0/',
+    '-v': 'mkdir ./-v/0 && mv ./-v/*.log* ./-v/0/',
+    "it's": "mkdir 'it'\\''s/0' && mv 'it'\\''s'/*.log* 'it'\\''s/0'/"
+  }
+  for (const [folder, steps] of Object.entries(expected)) {
+    const err = slotsError(folder, ['0000000000000000-20260101T000000000Z.log'])
+    t.equal(/\((mkdir .*)\)/.exec(err?.message)?.[1], steps)
+  }
+  t.end()
 })

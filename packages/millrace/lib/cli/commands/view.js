@@ -20,7 +20,7 @@ exports.command = {
     { flags: '--time <path>', description: 'the path of a record\'s time, such as value.timestamp. By default it is found wherever a logger writes it' },
     { flags: '--codec <name>', description: 'the codec of the records, if the log does not name it; bytes reads any log', choices: Object.keys(codecs) }
   ],
-  examples: [['millrace view events.log', 'open the URL that it prints'], ['millrace view logs', 'a folder of segments, or of several processes, as one log']],
+  examples: [['millrace view events.log', 'open the URL that it prints'], ['millrace view logs', 'a folder, also of several processes, as one log']],
   async run ({ args, options, shell }) {
     const { path, remove } = await findLog(shell, args.file)
     try {
