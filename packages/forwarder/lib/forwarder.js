@@ -425,8 +425,11 @@ class LogForwarder {
 
   /** The log has removed what comes next: goes on with the next record that it has. */
   async #readRetained (/** @type {import('./reading').Bounds} */ bounds) {
-    const from = this.#after === -1 ? this.#from - 1 : this.#after
-    const { piece, to } = await readLeft(this.#log, this.#after, bounds)
+    const from = Math.max(this.#after, this.#from - 1)
+    const { piece, to: first } = await readLeft(this.#log, this.#after, bounds)
+    // Beside chosen records, only what was dropped since the cursor was made is missing.
+    const to = first > from ? first : piece.entries.find(({ seq }) => seq > from)?.seq
+    if (to === undefined || !await hasDropped(this.#log, from + 1)) return piece
     await this.#lagCounter.cut(to, this.#measureQueue)
     const records = this.#options.lagMs > 0 ? this.#lagCounter.takeMissing() : null
     if (records !== 0) this.#skips.tell(from, to, records, 'the log has removed them')

@@ -150,7 +150,7 @@ class LagCounter {
 
   /** The first record that is left, if some were dropped. @type {(after: number) => Promise<number | null>} */
   async #findDropped (after) {
-    if (!await hasDropped(this.#log, after === -1 ? this.#from : after + 1)) return null
+    if (!await hasDropped(this.#log, Math.max(this.#from, after + 1))) return null
     return findFirst(this.#log, { gt: after, onRetained: 'skip' })
   }
 }

@@ -8,7 +8,7 @@ const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { SimulatedDisk, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
 const { openCursor } = require('../lib/cursor')
 const { ship } = require('..')
 const { QUICK, createCollector, fill, forward, makeLog, range } = require('./helpers')
@@ -96,6 +96,57 @@ tape('dropped: what went before the cursor was made is not told, and what went s
     await log.close()
   }
 })
+
+/** A forwarder whose sink accepts so many records, one at a time, and is down then. */
+async function forwardSome (log, count) {
+  const sent = []
+  const sink = async ([{ value }]) => {
+    if (sent.length === count) throw new Error('down')
+    sent.push(value.n)
+  }
+  const forwarder = forward(log, { sink, batch: { ageMs: 0, count: 1 } })
+  await until(() => forwarder.stats().failures > 0)
+  await forwarder.close()
+  const { reports } = forwarder
+  return { sent, skips: reports.filter(({ what }) => what === 'skipped') }
+}
+
+/** Waits until all segments but two have chosen records only. @param {any} log */
+async function untilKept (log) {
+  await until(async () => (await log.segments()).filter(({ kept }) => !kept).length === 2)
+}
+
+for (const lagMs of [0, 1]) {
+  for (const count of [1, 2, 3]) {
+    const title = `dropped: beside chosen records, what went before the cursor was made is not told, after ${count} of them, lagMs ${lagMs}`
+    tape(title, async (t) => {
+      const log = openLog(newFolder(), { maxCount: 2, keep: { where: [{ path: ['n'], in: [5, 15, 25] }] } })
+      await fillSegments(log, 0, 40)
+      await untilKept(log)
+      const chosen = (await forwardAll(log, { name: 'other' })).all
+      t.deepEqual(chosen.slice(0, 4), [5, 15, 25, 30], 'what is left')
+      const some = await forwardSome(log, count)
+      t.deepEqual([some.sent, some.skips], [chosen.slice(0, count), []])
+      const rest = await forwardAll(log, { lagMs })
+      t.deepEqual([rest.all, rest.reports, rest.skipped], [chosen.slice(count), [], 0])
+      await log.close()
+    })
+
+    tape(`${title}, and what went since is`, async (t) => {
+      const log = openLog(newFolder(), { maxCount: 2, keep: { where: [{ path: ['n'], in: [5, 15, 25] }] } })
+      await fillSegments(log, 0, 40)
+      await untilKept(log)
+      await forwardSome(log, count)
+      for (const { name } of await log.holds()) await log.release(name)
+      await fillSegments(log, 40, 60)
+      await untilKept(log)
+      const rest = await forwardAll(log, { lagMs })
+      t.deepEqual(rest.all, [...[5, 15, 25].slice(count), ...range(50, 60)])
+      t.deepEqual(rest.skips.map(({ what }) => what), ['skipped'])
+      await log.close()
+    })
+  }
+}
 
 tape('dropped: what is there is not told as dropped by a reader that lags behind the end of the log', async (t) => {
   const log = openLog(newFolder())

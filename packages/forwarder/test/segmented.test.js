@@ -97,7 +97,7 @@ tape('segmented: chosen records that the log keeps longer are forwarded once, al
   const second = forward(log, { sink, batch: { count: 1 } })
   await second.drained()
   t.deepEqual(sink.all, [3, 12, 14, 15, 28, ...range(35, 40)])
-  t.deepEqual(second.reports.map(({ what }) => what), ['skipped'])
+  t.deepEqual(second.reports, [], 'what was dropped before the cursor was made is not its loss')
   await second.close()
   await log.close()
 })
