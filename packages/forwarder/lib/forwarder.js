@@ -429,7 +429,9 @@ class LogForwarder {
     const { piece, to: first } = await readLeft(this.#log, this.#after, bounds)
     // Beside chosen records, only what was dropped since the cursor was made is missing.
     const to = first > from ? first : piece.entries.find(({ seq }) => seq > from)?.seq
-    if (to === undefined || !await hasDropped(this.#log, from + 1)) return piece
+    // A read that fails behind the cursor says itself that something is missing.
+    const isMissing = to !== undefined && (from === this.#after || await hasDropped(this.#log, from + 1))
+    if (!isMissing) return piece
     await this.#lagCounter.cut(to, this.#measureQueue)
     const records = this.#options.lagMs > 0 ? this.#lagCounter.takeMissing() : null
     if (records !== 0) this.#skips.tell(from, to, records, 'the log has removed them')
