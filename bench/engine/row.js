@@ -13,7 +13,6 @@
  * @property {number} [budgetMs]  since the start of the process; after it no case runs again, unless --runs is given
  * @property {{ minutes: number, bytes: number }} takes  a whole run: its time, and the room in `data/generated/`
  * @property {number} [records]  messages in the generated log; none where the rows read no such log
- * @property {string} [at]  what `Row.at` is: `block_size`
  * @property {Record<string, import('./options').Option>} [options]  of this table alone; `refine` uses them
  * @property {Record<string, string>} [aliases]  other names of `rows` and `peers`
  * @property {(options: any) => object} [refine]  what the options come to together; may replace `rows` and `peers`

@@ -30,7 +30,6 @@ exports.table = {
   takes: { minutes: 6, bytes: 0.3e9 },
   // A log of some 100 MB.
   records: 140_000,
-  at: 'block_size',
   format: (results, { rows, peers }) => [
     'ms, median (min-max); ratio: to the first column',
     ...textsOfSizes(results, { rows, peers }, 'block', formatKib),

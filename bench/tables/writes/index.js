@@ -19,7 +19,6 @@ exports.table = {
   budgetMs: 8 * 60_000,
   takes: { minutes: 8, bytes: 0.3e9 },
   records: 100 * ROUND,
-  at: 'records a batch',
   format: (results, { rows, peers }) => [
     'us a record, median (min-max); ratio: to the first column',
     ...textsOfSizes(results, { rows, peers }, 'batch', String),
