@@ -7,7 +7,7 @@ const path = require('node:path')
 const { compareCases, compareSaved, describeSaved, formatCompared } = require('./compare')
 const { measureRows, eachStage } = require('./measure')
 const { fromSheets } = require('./results')
-const { isMoreBetter } = require('./row')
+const { comparedOf, isMoreBetter } = require('./row')
 const { readSaved } = require('./saved')
 const { inTree, prepareTree } = require('./trees')
 const { formatKib, gatherFacts, readCsv } = require('../lib/report')
@@ -63,7 +63,7 @@ async function compareWithTree (options, generated) {
 /** @type {(one: Case, root: string, run: import('./measure').Stage['run']) => import('./compare').Case} */
 function toCase (one, root, run) {
   const { row, at } = one
-  const [{ figure, unit }] = row.figures
+  const { figure, unit } = comparedOf(row)
   const { isProcessorTime = false } = row
   return {
     name: nameOf(one.row.name, one.peer.name, at),
@@ -94,7 +94,7 @@ async function compareWithSaved (table, options, generated) {
   const places = [...here.byPlace.values()].map(([{ row, peer, at }]) => ({ row, peer, at }))
   const cases = places.map((place) => {
     const row = options.rows.find((/** @type {{ name: string }} */ { name }) => name === place.row)
-    const [{ figure, unit }] = row.figures
+    const { figure, unit } = comparedOf(row)
     const [mine, theirs] = [here, there].map((results) => results.values({ ...place, figure }))
     const better = isMoreBetter(unit) ? /** @type {const} */ ('more') : /** @type {const} */ ('less')
     return { name: nameOf(place.row, place.peer, place.at), better, here: mine, there: theirs }

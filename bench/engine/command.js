@@ -1,7 +1,6 @@
 'use strict'
 // `npm run bench -- [table] [options]`: says what it will do, measures a table of rows, prints it, and writes what was
-// measured when it is complete. Exit codes: 0 done; 1 a measurement failed, those that did the same work disagree, a
-// goal was missed by more than 10%, or a row got slower; 2 a wrong option.
+// measured when it is complete.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -19,6 +18,12 @@ const { fromSheets, toSheet } = require('./results')
 const { readOthers, saveResults } = require('./saved')
 
 const ROOT = path.join(__dirname, '..', '..')
+/** @type {Array<[code: string, meaning: string]>} */
+const EXIT_CODES = [
+  ['0', 'done'],
+  ['1', 'a measurement failed, results of the same work differ, or a goal was missed by more than 10%; with --against: a row is slower than --tolerance allows'],
+  ['2', 'an option or a file is wrong']
+]
 // Options that say where or how long, and change nothing of what is measured.
 const WHOLE = ['draw', 'out', 'runs', 'install', 'keep', 'save', 'with', 'profile']
 
@@ -105,7 +110,8 @@ function printUsage (table) {
     ...groups.map(({ title, rows }) => /** @type {[string, any]} */ ([
       title, rows.map(({ name, what }) => [name, what])
     ])),
-    ['Peers', peers.map(({ name, label }) => [name, label])]
+    ['Peers', peers.map(({ name, label }) => [name, label])],
+    ['Exit codes', EXIT_CODES]
   ]))
   return 0
 }

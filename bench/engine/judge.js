@@ -19,7 +19,7 @@ const { isMoreBetter } = require('./row')
  */
 
 const OURS = 'millrace'
-// On a shared machine, figures vary by this much.
+// Of the goal. On a shared machine, figures vary by this much.
 const TOLERANCE = 0.1
 
 /**
@@ -77,7 +77,7 @@ function toVerdict (share, reach) {
   if (share === undefined) return 'absent'
   if (share >= 1) return 'met'
   if (reach !== undefined && reach < 1) return 'out of reach'
-  return share >= 1 - TOLERANCE ? 'close' : 'missed'
+  return share >= 1 / (1 + TOLERANCE) ? 'close' : 'missed'
 }
 
 /** @type {(value: number, unit: Unit) => string} */

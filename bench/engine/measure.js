@@ -174,9 +174,13 @@ function runCase ({ row, peer, at, setting, ...own }, generated, options, child)
 }
 
 /** In the child. @type {(order: Omit<import('./row').Order, 'side'>) => Promise<Reading>} */
-function measureCase (order) {
+async function measureCase (order) {
+  const { row, peer } = order
   // A peer that was given as a module is in no list of the rows.
-  return order.row.measure({ ...order, side: order.row.peers[order.peer.name] ?? {} })
+  const reading = await row.measure({ ...order, side: row.peers[peer.name] ?? {} })
+  // The first figure of the row stays the first one in its results, whatever else was measured on the way.
+  const [{ figure }] = row.figures
+  return { ...reading, figures: { [figure]: reading.figures[figure], ...reading.figures } }
 }
 
 /**

@@ -3,7 +3,7 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { MeasureError } = require('../lib/run')
+const { MeasureError, PROFILE_OPTION, SERVER_FOLDER } = require('../lib/run')
 const { gridOfShares, toText } = require('./grids')
 const { describe, eachStage } = require('./measure')
 
@@ -32,10 +32,14 @@ async function profileRows (options, generated) {
     for (const one of cases) {
       const folder = fs.mkdtempSync(path.join(generated, 'profile-'))
       try {
-        await run(one, { nodeArguments: ['--cpu-prof', `--cpu-prof-dir=${folder}`] })
-        const profiles = fs.readdirSync(folder).map((name) => JSON.parse(fs.readFileSync(path.join(folder, name), 'utf8')))
-        const functions = shareOut(profiles, nameOf).slice(0, TOP_COUNT)
-        found.push({ case: describe(one), packages: shareOut(profiles, packageOf), functions })
+        await run(one, { nodeArguments: ['--cpu-prof', `${PROFILE_OPTION}=${folder}`] })
+        // What another process did, such as a server, is in a folder of its own: `toServerArguments`.
+        for (const [place, who] of [[folder, ''], [path.join(folder, SERVER_FOLDER), ', its server']]) {
+          const profiles = readProfiles(place)
+          if (profiles.length === 0) continue
+          const functions = shareOut(profiles, nameOf).slice(0, TOP_COUNT)
+          found.push({ case: `${describe(one)}${who}`, packages: shareOut(profiles, packageOf), functions })
+        }
       } finally {
         fs.rmSync(folder, { recursive: true, force: true })
       }
@@ -44,6 +48,13 @@ async function profileRows (options, generated) {
   if (found.length === 0) throw new MeasureError('nothing was profiled: none of these peers takes part in these rows')
   const texts = found.map(({ case: name, packages, functions }) => `${name}\n\n${toText(gridOfShares(packages, functions))}`)
   return { text: texts.join('\n\n'), profiles: found.map(({ case: name, packages: shares }) => ({ name, shares })) }
+}
+
+/** @param {string} folder @returns {Profile[]}  of the threads of a process */
+function readProfiles (folder) {
+  if (!fs.existsSync(folder)) return []
+  const files = fs.readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'))
+  return files.map((name) => JSON.parse(fs.readFileSync(path.join(folder, name), 'utf8')))
 }
 
 /**

@@ -51,7 +51,7 @@
  * @property {string} what  one line
  * @property {Record<string, any>} peers  who takes part, by name, and the `side` that `measure` is given for each
  * @property {(order: Order) => Promise<Reading>} measure  in a process of its own
- * @property {Figure[]} figures  the first is the one that is compared
+ * @property {Figure[]} figures  the first is the one that tables and charts are about
  * @property {any} [setting]  for all peers
  * @property {(context: Context) => any} [prepare]  in this process, before any measuring; what it returns is added
  *   to the setting. Its `answers` are those that all must give, its `absent` is what the machine has too little of, and
@@ -107,6 +107,7 @@
  * @property {string} [seed]  what the seed measured, on another machine
  * @property {Goal} [goal]
  * @property {boolean} [isShare]  its ratio is told in percent
+ * @property {boolean} [isCompared]  with another tree, instead of the first figure, which may be 0
  * @property {string} [by]  whose figure must meet it; `millrace` by default
  * @property {string} [drawn]  the title of its panel in a chart
  *
@@ -130,4 +131,10 @@ function isMoreBetter (unit) {
   return unit === 'rate'
 }
 
+/** What of a row is compared with another tree. @param {Row} row */
+function comparedOf ({ figures }) {
+  return figures.find(({ isCompared }) => isCompared) ?? figures[0]
+}
+
+exports.comparedOf = comparedOf
 exports.isMoreBetter = isMoreBetter

@@ -15,6 +15,8 @@ const ERROR_LINES = 12
 const ERROR = /^\w*Error(?: \[\w+\])?: (.*)$/m
 const BAR_WIDTH = 30
 const REDRAW_MS = 100
+const PROFILE_OPTION = '--cpu-prof-dir'
+const SERVER_FOLDER = 'server'
 
 /** A failure that the user can mend, such as a wrong option: one line on stderr and exit code 2, no stack trace. */
 class UserError extends Error {}
@@ -83,6 +85,15 @@ function runChild (script, order, { env, nodeArguments = [], exitMs = EXIT_MS, t
       reject(new ChildError(isLate ? `did not come to its end within ${timeoutMs / 1000} s` : end, stderr))
     })
   })
+}
+
+/**
+ * The arguments of Node.js for a server that a measuring process starts: where that writes a profile, the server's is in
+ * a folder of its own, so that what it does is not shown together with the work of who asks.
+ * @param {string[]} [args]  those of this process
+ */
+function toServerArguments (args = process.execArgv) {
+  return args.map((one) => one.startsWith(`${PROFILE_OPTION}=`) ? `${one}/${SERVER_FOLDER}` : one)
 }
 
 /** What a user can name: stacks, layers, rows, peers, jobs. @typedef {{ name: string, order?: number }} Part */
@@ -207,6 +218,9 @@ exports.MeasureError = MeasureError
 exports.DisagreementError = DisagreementError
 exports.ChildError = ChildError
 exports.runChild = runChild
+exports.toServerArguments = toServerArguments
+exports.PROFILE_OPTION = PROFILE_OPTION
+exports.SERVER_FOLDER = SERVER_FOLDER
 exports.loadParts = loadParts
 exports.runTask = runTask
 exports.takeTurns = takeTurns

@@ -3,10 +3,11 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { eachStage, measureRows, planTurns } = require('../engine/measure')
+const { eachStage, measureCase, measureRows, planTurns } = require('../engine/measure')
 const { judge } = require('../engine/judge')
 const { gridOfPairs, gridOfPeers, toMarkdown, toText } = require('../engine/grids')
 const { Results, fromSheets, toSheet } = require('../engine/results')
+const { comparedOf } = require('../engine/row')
 const { formatCsv, readCsv } = require('../lib/report')
 const { DisagreementError, MeasureError, loadParts } = require('../lib/run')
 const { makeFolder } = require('./support')
@@ -35,6 +36,19 @@ tape('engine: when time is up, every case has still run once', async (t) => {
   t.ok(results.runs.every(({ run }) => run === 1))
   t.equal(results.runs.length, 2 + 6)
   t.equal(skipped, 2 + 5, 'what runs once is not missed')
+})
+
+tape('engine: the first figure of a row is the first of its results, whatever is measured before it', async (t) => {
+  const [peer] = peers
+  const row = { peers: {}, figures: [{ figure: 'peak' }, { figure: 'rate' }], measure: async () => ({ figures: { rate: 5, peak: 7 } }) }
+  const { figures } = await measureCase({ row, peer })
+  t.equal(new Results([run('a', peer.name, 1, figures)]).of({ row: 'a', peer: peer.name }), 7)
+})
+
+tape('engine: another tree is compared by the first figure of a row, or by the one that the row names', (t) => {
+  const figures = [{ figure: 'dropped' }, { figure: 'exit', isCompared: true }]
+  t.deepEqual([comparedOf({ figures }).figure, comparedOf({ figures: figures.slice(0, 1) }).figure], ['exit', 'dropped'])
+  t.end()
 })
 
 tape('engine: a row runs at each of its sizes', async (t) => {
@@ -160,7 +174,8 @@ tape('judge: goals of times and of rates, met, close, missed, out of reach and a
     [{ times: [{ factor: 0.85, of }] }, 'rate', [70, 100], 'missed'],
     [{ times: [{ factor: 2, of: 'nobody' }] }, 'rate', [70, 100], 'absent'],
     [{ least: 100 }, 'rate', [100, 1], 'met'],
-    [{ least: 100 }, 'rate', [89, 1], 'missed'],
+    [{ least: 100 }, 'rate', [91, 1], 'close'],
+    [{ least: 100 }, 'rate', [90, 1], 'missed'],
     [{ most: 2 }, 'ms', [2.1, 1], 'close'],
     [{ most: 0 }, 'share', [0, 1], 'met'],
     [{ most: 0 }, 'share', [0.1, 1], 'missed'],

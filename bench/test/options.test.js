@@ -107,6 +107,7 @@ tape('bench --help: names every option and every layer', (t) => {
     t.ok(readme.includes(`--${name}`), `--${name} in the notes`)
   }
   for (const { name, what } of parseOptions([]).rows) t.ok(stdout.includes(name) && stdout.includes(what), name)
+  t.ok(/^Exit codes:\n {2}0 +done\n {2}1 +.*a goal was missed by more than 10%.*\n {2}2 +/m.test(stdout), stdout)
   t.end()
 })
 

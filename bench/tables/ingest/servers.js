@@ -9,6 +9,7 @@ const path = require('node:path')
 const { fastify } = require('fastify')
 const { readProtobuf } = require('@millrace/otlp')
 const { loadPeer } = require('../../engine/install')
+const { toServerArguments } = require('../../lib/run')
 const { LINES_TYPE, PROTOBUF_TYPE } = require('./requests')
 
 const HOST = '127.0.0.1'
@@ -226,7 +227,7 @@ function peer (name, label, kind, packages, how) {
  * @param {any} options  of the peer
  */
 async function startServer (name, folder, options) {
-  const child = fork(__filename, [JSON.stringify({ name, folder, options })])
+  const child = fork(__filename, [JSON.stringify({ name, folder, options })], { execArgv: toServerArguments() })
   const ended = once(child, 'exit')
   const [url] = await Promise.race([
     once(child, 'message'),
