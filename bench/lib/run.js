@@ -88,8 +88,8 @@ function runChild (script, order, { env, nodeArguments = [], exitMs = EXIT_MS, t
 }
 
 /**
- * The arguments of Node.js for a server that a measuring process starts: where that writes a profile, the server's is in
- * a folder of its own, so that what it does is not shown together with the work of who asks.
+ * The arguments of Node.js for a server that a measuring process starts: where that writes a profile, the server's is
+ * in a folder of its own, so that what it does is not shown together with the work of who asks.
  * @param {string[]} [args]  those of this process
  */
 function toServerArguments (args = process.execArgv) {
