@@ -5,7 +5,7 @@
 const fs = require('node:fs')
 const { SpanReader } = require('@millrace/block-file')
 const { putUint32 } = require('@millrace/flow')
-const { AppendGroup } = require('../../../packages/offset-log/lib/appender')
+const { Commit } = require('../../../packages/offset-log/lib/commit')
 const {
   CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET, crc32, decodeFileHeader, decodeSlot, encodeSlot, CHUNK_HEADER_SIZE,
   CHUNK_SIZE_MIN, FRAME_TYPES, HEADER_SIZE, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, SLOT_POSITIONS, SLOT_SIZE, packCommit,
@@ -28,7 +28,7 @@ function packFarCommit (file, size, records) {
   const newest = slots.reduce((a, b) => a === null || (b !== null && b.sequence > a.sequence) ? b : a)
   if (newest === null) throw new Error('no checkpoint')
   const end = Math.ceil(size / PAGE_SIZE) * PAGE_SIZE
-  const group = new AppendGroup()
+  const group = new Commit()
   for (const record of records) group.add(record, LENGTH_SIZE + record.length, () => {})
   const writer = { salt: header.salt, epoch: newest.epoch, durable: end }
   const target = Buffer.alloc(packedSizeMax(group.size))

@@ -5,7 +5,7 @@ const { basename, dirname } = require('node:path')
 const { nextTick } = require('node:process')
 const { LogError, misuse } = require('@millrace/errors')
 const {
-  createObservable, Lifecycle, parseSignal, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE, toCallback
+  createObservable, Lifecycle, parseSignal, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE, toCallback, toPromise
 } = require('@millrace/flow')
 const { BlockCache, Reader } = require('./block-cache')
 const { FileWatch } = require('./file-watch')
@@ -210,6 +210,16 @@ class BlockFileHandle {
   }
 
   /**
+   * Like `append`, but usually done before it returns. The log must be open for writing.
+   * @param {Buffer} bytes
+   * @returns {Promise<number> | null}  null if the bytes are in the file already
+   * @throws errors of the file system, as the promise rejects with
+   */
+  appendSoon (bytes) {
+    return this._lifecycle.isOpen && this._writer.tryAppend(bytes) ? null : toPromise((cb) => this.append(bytes, cb))
+  }
+
+  /**
    * Overwrites bytes; never extends the file.
    * @type {(bytes: Uint8Array, position: number, cb: Callback<void>) => void}
    */
@@ -245,6 +255,15 @@ class BlockFileHandle {
   /** Waits until everything written before is on stable storage. @param {Callback<void>} cb */
   sync (cb) {
     this._change('sync', cb, (cb) => this._writer.sync(cb))
+  }
+
+  /**
+   * Like `sync`, but done before it returns if the disk answers at once.
+   * @returns {Promise<void> | null}  null if everything is on stable storage already
+   * @throws errors of the file system, as the promise rejects with
+   */
+  syncSoon () {
+    return this._lifecycle.isOpen && this._writer.trySync() ? null : toPromise((cb) => this.sync(cb))
   }
 
   /**

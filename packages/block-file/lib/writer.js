@@ -6,10 +6,10 @@ const path = require('node:path')
 const { performance } = require('node:perf_hooks')
 const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
-const { call, toCallback, toPromise, trampoline } = require('@millrace/flow')
-const { openSized } = require('./open')
+const { call, toCallback, toPromise } = require('@millrace/flow')
+const { checkName, excludeReaders, reopen, replaceWith } = require('./replace')
 const {
-  AdaptiveIo, closedError, moved, nameNotSynced, notLocked, notReopened, rangeError, readWhole, readWholeSync,
+  AdaptiveIo, closedError, moved, rangeError, readWhole, readWholeSync,
   writeWhole, writeWholeSync
 } = require('./whole-io')
 
@@ -35,6 +35,10 @@ class Writer {
   #queue = []
   /** @type {Task | null} */
   #running = null
+  /** Whether tasks are being taken from the queue. */
+  #isBeginning = false
+  /** The sync that is running, beside later changes. @type {Task | null} */
+  #syncing = null
   /** @type {Set<Held>} */
   #held = new Set()
   /** Whether bytes of a failed append are still behind the end. The next append must cut them off first. */
@@ -50,6 +54,36 @@ class Writer {
     this._syncIo = new AdaptiveIo({ slowMs: SLOW_SYNC_MS, asyncCountMin: 1 })
     /** How many zeros to keep behind the end; see `BlockFile.reserve`. */
     this.reserveSize = 0
+  }
+
+  /**
+   * Appends at once, if nothing is running or waiting and the disk is expected to answer at once.
+   * @param {Buffer} bytes
+   * @returns {boolean}  whether they are in the file
+   * @throws errors of the file system; then the file is as before, or the error is ERR_FILE_NOT_UNDONE
+   */
+  tryAppend (bytes) {
+    // Beside a sync, a write may have to wait for the disk.
+    if (!this.isIdle || this.#hasDebris || bytes.length > INLINE_WRITE_SIZE_MAX || !this.hasSyncCalls) return false
+    if (!this._writeIo.mayBlock()) return false
+    const beganMs = performance.now()
+    this.appendNow(bytes)
+    this._writeIo.note(performance.now() - beganMs)
+    return true
+  }
+
+  /**
+   * Syncs at once, if nothing is running or waiting and the disk is expected to answer at once.
+   * @returns {boolean}  whether everything is on stable storage
+   * @throws as `syncNow`
+   */
+  trySync () {
+    const isSmall = this.#unsyncedSize <= INLINE_SIZE_MAX && !this._file.hasUnsyncedName
+    if (!this.isIdle || !isSmall || !this.hasSyncCalls || !this.#now.isAtSync || !this._syncIo.mayBlock()) return false
+    const beganMs = performance.now()
+    this.syncNow()
+    this._syncIo.note(performance.now() - beganMs)
+    return true
   }
 
   /** @type {(bytes: Buffer, cb: (err: Error | null, size?: number) => void) => void} */
@@ -103,7 +137,8 @@ class Writer {
   #write (handle, bytes, position, done) {
     this.#unsyncedSize += bytes.length
     const { writeSync } = handle
-    if (writeSync === undefined || bytes.length > INLINE_WRITE_SIZE_MAX || !this._writeIo.mayBlock()) {
+    const isQuick = this.#syncing === null && bytes.length <= INLINE_WRITE_SIZE_MAX
+    if (writeSync === undefined || !isQuick || !this._writeIo.mayBlock()) {
       this._writeIo.noteAsync()
       const held = this.#hold(bytes, position)
       return writeWhole(handle, bytes, position, (err) => {
@@ -131,7 +166,7 @@ class Writer {
       const { cache, size } = this._file
       const end = position + bytes.length
       if (end > size.value) throw rangeError('write', position, end, this._file)
-      const release = await this.#excludeReaders(position, end)
+      const release = await excludeReaders(this._file, position, end)
       try {
         const before = await this.#readBefore(handle, position, end)
         held.push(this.#hold(before, position))
@@ -182,7 +217,7 @@ class Writer {
     this.#enqueueAsync('truncate', async (handle) => {
       const { size, cache } = this._file
       if (newSize >= size.value) return
-      const release = await this.#excludeReaders(newSize, Infinity)
+      const release = await excludeReaders(this._file, newSize, Infinity)
       try {
         await call(handle, 'truncate', newSize)
         this.#reserveEnd = 0
@@ -210,87 +245,16 @@ class Writer {
   // name.
   /** @type {(from: string, cb: Done, check: () => void) => void} */
   replaceWith (from, cb, check) {
-    this.#enqueueAsync('replace', async (handle) => {
-      const { lockHeld } = this._file
-      // During the replacement the lock's record names no file. If it cannot name the new file, the lock still holds.
-      if (lockHeld) await call(lockHeld, 'forgetFile')
-      try {
-        await this.#replace(handle, from, check)
-      } finally {
-        if (lockHeld) await call(lockHeld, 'noteFile').catch(() => {})
-      }
-    }, cb)
-  }
-
-  /** @type {(handle: StorageHandle, from: string, check: () => void) => Promise<void>} */
-  async #replace (handle, from, check) {
-    const { storage, path: filePath, lockHeld } = this._file
-    if (storage.replacesOpenFiles === false) return this.#replaceClosed(handle, from, check)
-    const isExclusive = lockHeld?.kind === 'kernel' && !lockHeld.isOfFolder
-    const next = await openSized(storage, from, { flags: 'r+', createFolder: false, mustExist: true, isExclusive })
-    // No read may be running while the handle changes.
-    const release = await this.#excludeReaders(0, Infinity)
-    try {
-      // Before the rename, the new file needs the old one's lock, owner and mode, and the name must still lead to the
-      // old file.
-      const outcome = isExclusive && next.handle.tryLock ? await call(next.handle, 'tryLock') : 'held'
-      if (outcome !== 'held') throw notLocked(filePath, outcome)
-      await this.#checkName(handle)
-      if (storage.copyOwnership) await call(storage, 'copyOwnership', filePath, from)
-      check()
-      await call(storage, 'rename', from, filePath)
-    } catch (err) {
-      await call(next.handle, 'close').catch(() => {})
-      release()
-      throw err
-    }
-    /** @type {Error | null} */
-    const syncError = await call(storage, 'syncFolder', path.dirname(filePath)).then(() => null, (err) => err)
-    this.#goOnWith(next)
-    await call(handle, 'close').catch(() => {})
-    release()
-    if (syncError) throw nameNotSynced(syncError, filePath)
-  }
-
-  // Where an open file cannot be replaced, and so has no lock of the kernel that closing it would end: both files are
-  // closed during the rename. Whatever ends this, one whole file has the name.
-  /** @type {(handle: StorageHandle, from: string, check: () => void) => Promise<void>} */
-  async #replaceClosed (handle, from, check) {
-    const { storage, path: filePath } = this._file
-    const release = await this.#excludeReaders(0, Infinity)
-    try {
-      await this.#checkName(handle)
-      if (storage.copyOwnership) await call(storage, 'copyOwnership', filePath, from)
-      check()
-      this._file.handle = null
-      /** @type {Error | null} */
-      const failure = await call(handle, 'close').then(() => call(storage, 'rename', from, filePath)).then(() => null, (err) => err)
-      const options = { flags: /** @type {const} */ ('r+'), createFolder: false, mustExist: true }
-      const opened = await openSized(storage, filePath, options).catch((err) => { throw notReopened(err, filePath) })
-      if (failure) {
-        this._file.handle = opened.handle
-        throw failure
-      }
-      this.#goOnWith(opened)
-      await call(storage, 'syncFolder', path.dirname(filePath)).catch((err) => { throw nameNotSynced(err, filePath) })
-    } finally {
-      release()
-    }
+    this.#enqueueAsync('replace', (handle) => replaceWith(this._file, handle, from, check, this.#goOnWith), cb)
   }
 
   /** Continues with the file that has the name now, for reading. @param {Done} cb */
   reopen (cb) {
-    this.#enqueueAsync('reopen', async (handle) => {
-      const { storage, path: filePath } = this._file
-      const next = await openSized(storage, filePath, { flags: 'r', createFolder: false })
-      const release = await this.#excludeReaders(0, Infinity)
-      this.#goOnWith(next)
-      await call(handle, 'close').finally(release)
-    }, cb)
+    this.#enqueueAsync('reopen', (handle) => reopen(this._file, handle, this.#goOnWith), cb)
   }
 
   /** @param {import('./open').Sized} next */
-  #goOnWith ({ handle, size: newSize }) {
+  #goOnWith = ({ handle, size: newSize }) => {
     const { cache, size } = this._file
     this._file.handle = handle
     this._file.rewriteCount++
@@ -300,12 +264,7 @@ class Writer {
     size.set(newSize)
   }
 
-  /** Resolves to a function that lets readers in again. @type {(start: number, end: number) => Promise<() => void>} */
-  #excludeReaders (start, end) {
-    return new Promise((resolve) => this._file.lock.write(start, end, resolve))
-  }
-
-  /** @param {Done} cb */
+  /** Later appends and overwrites do not wait for it. @param {Done} cb */
   sync (cb) {
     this.#enqueue('sync', (handle, done) => {
       const { syncSync } = handle
@@ -331,7 +290,7 @@ class Writer {
   #syncName (handle, done) {
     const { storage, path: filePath } = this._file
     if (!handle.isAtSync || this._file.hasUnsyncedName || !this._syncIo.mayBlock()) {
-      return toCallback(this.#checkName(handle).then(async () => {
+      return toCallback(checkName(this._file, handle).then(async () => {
         if (!this._file.hasUnsyncedName) return
         await call(storage, 'syncFolder', path.dirname(filePath))
         this._file.hasUnsyncedName = false
@@ -343,15 +302,6 @@ class Writer {
       return done(/** @type {Error} */ (err))
     }
     done(null)
-  }
-
-  // Fails with ERR_FILE_MOVED if the path no longer leads to the open file: bytes written to it would be lost. An
-  // unlocked file is not checked; it may have been removed on purpose.
-  /** @type {(handle: StorageHandle) => Promise<void>} */
-  async #checkName (handle) {
-    const { lockHeld, path: filePath } = this._file
-    if (!lockHeld || !handle.isAt || handle.isKnownAt?.(filePath)) return
-    if (!await call(handle, 'isAt', filePath)) throw moved(filePath)
   }
 
   /** @param {StorageHandle} handle */
@@ -367,7 +317,7 @@ class Writer {
 
   /** Whether no change is running or waiting. */
   get isIdle () {
-    return this.#running === null && this.#queue.length === 0
+    return this.#running === null && this.#syncing === null && this.#queue.length === 0
   }
 
   /** Whether the storage has the calls that the synchronous changes need. */
@@ -487,21 +437,39 @@ class Writer {
   /** @type {(name: string, change: Change, cb: Done, bytes?: Buffer | null) => void} */
   #enqueue (name, change, cb, bytes = null) {
     this.#queue.push({ name, change, cb, bytes, size: null })
-    if (this.#running !== null) return
-    trampoline((next) => {
-      const task = this.#running = this.#queue.shift() ?? null
-      if (task === null) return
-      /** @type {Done} */
-      const finish = (err, result) => {
-        // In the next tick, so that a callback that throws cannot stop the queue.
-        nextTick(task.cb, err ?? null, result)
-        next()
-      }
-      const { handle, path } = this._file
-      if (task.size !== null) finish(null, task.size)
-      else if (handle === null) finish(closedError(task.name, path))
-      else task.change(handle, finish, task)
-    })
+    this.#runNext()
+  }
+
+  #runNext () {
+    if (this.#isBeginning) return
+    this.#isBeginning = true
+    while (this.#running === null && this.#queue.length > 0 && this.#mayBegin(this.#queue[0])) {
+      this.#begin(/** @type {Task} */ (this.#queue.shift()))
+    }
+    this.#isBeginning = false
+  }
+
+  /** @param {Task} task */
+  #begin (task) {
+    if (task.name === 'sync') this.#syncing = task
+    else this.#running = task
+    /** @type {Done} */
+    const finish = (err, result) => {
+      // In the next tick, so that a callback that throws cannot stop the queue.
+      nextTick(task.cb, err ?? null, result)
+      if (task === this.#syncing) this.#syncing = null
+      else this.#running = null
+      this.#runNext()
+    }
+    const { handle, path } = this._file
+    if (task.size !== null) finish(null, task.size)
+    else if (handle === null) finish(closedError(task.name, path))
+    else task.change(handle, finish, task)
+  }
+
+  /** Beside a sync only bytes are written: other changes may close the file. @param {Task} task */
+  #mayBegin ({ name }) {
+    return this.#syncing === null || name === 'append' || name === 'write'
   }
 
   /** @type {(cause: Error, start: number, end: number) => LogError} */

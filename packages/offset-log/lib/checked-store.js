@@ -128,7 +128,7 @@ class CheckedStore {
   }
 
   /**
-   * @param {import('./appender').Frameable} group  becomes one commit; its `seqs` are set
+   * @param {import('./commit').Frameable} group  becomes one commit; its `seqs` are set
    * @param {Buffer} target  large enough; the result uses its memory, until the next call
    * @returns {Framed}
    */

@@ -3,8 +3,8 @@
 // the next one.
 
 const { performance } = require('node:perf_hooks')
-const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
+const { toPromise } = require('@millrace/flow')
 
 // With `fsync: 'interval'`, a power cut may take what was appended in this time.
 const INTERVAL_MS = 1000
@@ -17,7 +17,8 @@ const RESERVE_SHARE = 0.25
 /**
  * @typedef {'always' | 'interval' | 'never'} FsyncMode
  * @typedef {import('./load').LogFile} LogFile
- * @typedef {(err: Error | null) => void} Done
+ * @typedef {{ promise: Promise<void>, resolve: (value?: Promise<void>) => void, reject: (err: Error) => void }} Turn
+ *   of a sync: those who wait for it share the promise
  */
 
 class Durability {
@@ -25,17 +26,19 @@ class Durability {
   error = null
   /** How many changes were written. */
   changeCount = 0
+  /** Called when records up to a seq are synced, before `durable` says so. @type {(since: number) => void} */
+  onSynced = () => {}
   #file
   #durable
-  /** @type {Array<{ show: () => void, cb: Done }>} */
-  #waiting = []
-  /** Called back when the running sync ends. @type {Array<{ show: () => void, cb: Done }>} */
-  #running = []
-  #isSyncing = false
+  /** The running sync. @type {Turn | null} */
+  #running = null
+  /** The sync after it, if somebody waits for one. @type {Turn | null} */
+  #next = null
   /** The records up to this one were synced by `syncNow` while another sync was running. */
   #syncedSince = -1
-  /** @type {Array<(done: () => void) => void>} */
+  /** Actions that wait for their turn between two syncs. @type {Array<() => Promise<void>>} */
   #exclusive = []
+  /** Whether a sync or an action is running. */
   #isBusy = false
   #isDirty = false
   #isTimely = false
@@ -72,34 +75,51 @@ class Durability {
       this.#timer = null
       if (!this.#isDirty && this.#file.store.checkpoints.isClean) return
       this.#isTimely = true
-      this.sync(() => {})
+      this.sync().catch(() => {})
     }, INTERVAL_MS)
     this.#timer.unref?.()
   }
 
   /**
-   * @param {Done} cb  everything written before the call is durable
-   * @param {() => void} [show]  makes records readable, before `durable` advances to them
+   * Puts everything that was written before the call on stable storage. Calls that are made during a sync share the
+   * next one.
+   * @returns {Promise<void>}  rejects with ERR_LOG_POISONED
    */
-  sync (cb, show = () => {}) {
-    if (this.error) return nextTick(cb, this.error)
-    this.join(cb, show)
-    this.start()
+  async sync () {
+    if (this.error !== null) throw this.error
+    const { promise } = (this.#next ??= createTurn())
+    this.#start()
+    return promise
   }
 
-  /** Waits for the next sync, which `start` or `syncNow` begins. @type {(cb: Done, show: () => void) => void} */
-  join (cb, show) {
-    this.#waiting.push({ show, cb })
+  /** @type {(seq: number) => Promise<void>} resolves once the written records up to `seq` are durable */
+  async reach (seq) {
+    if (this.#durable.value >= seq) return
+    if (this.error !== null) throw this.error
+    // The kernel reports a failure to one sync only. So what `syncNow` has synced beside a running sync waits for that.
+    return this.#running !== null && this.#syncedSince >= seq ? this.#running.promise : this.sync()
   }
 
-  start () {
+  /** Runs between two syncs. @type {<T>(action: () => Promise<T>) => Promise<T>} */
+  runExclusive (action) {
+    return new Promise((resolve, reject) => {
+      this.#exclusive.push(() => action().then(resolve, reject))
+      this.#start()
+    })
+  }
+
+  #start () {
     if (!this.#isBusy) this.#run()
   }
 
-  /** @param {(done: () => void) => void} action  runs between syncs; the next sync waits until it calls `done` */
-  runExclusive (action) {
-    this.#exclusive.push(action)
-    this.start()
+  async #run () {
+    this.#isBusy = true
+    while (this.#exclusive.length > 0 || this.#next !== null) {
+      const action = this.#exclusive.shift()
+      if (action !== undefined) await action()
+      else await this.#runSync()
+    }
+    this.#isBusy = false
   }
 
   /**
@@ -141,23 +161,15 @@ class Durability {
     return !this.#isDirty && this.#file.store.checkpoints.isFinished
   }
 
-  /** Syncs everything and writes the closing slot. Nothing may be written meanwhile. @type {(cb: Done) => void} */
-  finish (cb) {
+  /** Syncs everything and writes the closing slot. Nothing may be written meanwhile. */
+  async finish () {
     this.#stop()
-    if (this.error) return cb(this.error)
+    if (this.error !== null) throw this.error
     const { blocks, store } = this.#file
-    blocks.trim((err) => {
-      if (err) return cb(err)
-      if (this.isFinished) return cb(null)
-      this.sync((err) => {
-        if (err) return cb(err)
-        this.runExclusive((done) => store.checkpoints.finish((err) => {
-          const failure = err && this.poison(err)
-          done()
-          cb(failure)
-        }))
-      })
-    })
+    await toPromise((cb) => blocks.trim(cb))
+    if (this.isFinished) return
+    await this.sync()
+    await this.runExclusive(() => store.checkpoints.finish().catch((err) => { throw this.poison(err) }))
   }
 
   /** The same without waiting. Only if `isIdle`. @throws errors of the file system */
@@ -166,31 +178,26 @@ class Durability {
     this.#isDirty = false
   }
 
-  #run () {
-    const action = this.#exclusive.shift()
-    this.#isBusy = action !== undefined || this.#waiting.length > 0
-    if (action) return action(() => this.#run())
-    if (!this.#isBusy) return
+  async #runSync () {
     const { store: { checkpoints }, blocks } = this.#file
-    const waiting = this.#running = this.#waiting.splice(0)
+    const running = this.#running = /** @type {Turn} */ (this.#next)
+    this.#next = null
     const mark = checkpoints.mark()
     const needsSlot = this.#isTimely || this.mode === 'never' || (this.mode === 'interval' && !this.#adaptToRate(mark.end))
     this.#isTimely = false
     this.#isDirty = false
-    this.#isSyncing = true
-    blocks.sync((err) => {
-      this.#isSyncing = false
-      this.#running = []
-      const cause = err ?? this.error
-      const error = cause ? this.poison(cause) : null
-      if (error === null) {
-        for (const { show } of waiting) show()
-        checkpoints.synced(mark, needsSlot)
-        this.#durable.set(Math.max(mark.since, this.#syncedSince))
-      }
-      for (const { cb } of waiting) nextTick(cb, error)
-      this.#run()
-    })
+    try {
+      const syncing = blocks.syncSoon()
+      if (syncing !== null) await syncing
+    } catch (err) {
+      this.poison(/** @type {Error} */ (err))
+    }
+    this.#running = null
+    if (this.error !== null) return running.reject(this.error)
+    this.onSynced(mark.since)
+    checkpoints.synced(mark, needsSlot)
+    this.#durable.set(Math.max(mark.since, this.#syncedSince))
+    running.resolve()
   }
 
   /**
@@ -212,11 +219,11 @@ class Durability {
   }
 
   /**
-   * Syncs without waiting. What waits for a sync is then shown; it is called back later.
+   * Syncs without waiting. What was written can then be read.
    * @throws ERR_LOG_POISONED
    */
   syncNow () {
-    if (this.error) throw this.error
+    if (this.error !== null) throw this.error
     const { store: { checkpoints }, blocks } = this.#file
     const mark = checkpoints.mark()
     if (this.mode === 'interval') this.#adaptToRate(mark.end)
@@ -228,23 +235,21 @@ class Durability {
     }
     this.#isDirty = false
     checkpoints.noteSynced(mark)
-    const waiting = this.#waiting.splice(0)
-    for (const one of [...this.#running, ...waiting]) {
-      one.show()
-      one.show = ignore
-    }
+    this.onSynced(mark.since)
     this.#syncedSince = mark.since
-    if (this.#isSyncing) {
-      // The kernel reports a failure to one sync only. So while a sync is running, nothing is promised.
-      this.#running.push(...waiting)
-    } else {
-      this.#durable.set(mark.since)
-      for (const { cb } of waiting) nextTick(cb, null)
-    }
+    // While another sync is running, nothing is promised: see `reach`.
+    if (this.#running === null) this.#durable.set(mark.since)
+    this.#next?.resolve(this.#running?.promise)
+    this.#next = null
   }
 }
 
-function ignore () {}
+/** @returns {Turn} */
+function createTurn () {
+  const turn = /** @type {Turn} */ ({})
+  turn.promise = new Promise((resolve, reject) => Object.assign(turn, { resolve, reject }))
+  return turn
+}
 
 // Finishes logs that are still open when their process ends.
 //
@@ -288,10 +293,13 @@ class OpenLog {
     if (!isInUse || isFinished || changeCount === this.#finishedCount) return
     this.#finishedCount = changeCount
     // Deletions and appends wait meanwhile. Afterwards they may run, and the log is finished again.
-    this.#maintenance.gate.enter('deletion', () => this.#appender.hold(() => durability.finish(() => {
+    this.#maintenance.gate.enter('deletion', async () => {
+      await this.#appender.hold()
+      // The next open treats the log as after a crash.
+      await durability.finish().catch(() => {})
       this.#appender.release()
       this.#maintenance.gate.leave()
-    })))
+    })
   }
 
   /** Finishes a log again after an `exit` handler has written it. */
@@ -303,7 +311,7 @@ class OpenLog {
   finishNow () {
     const { blocks, durability } = this.#file
     try {
-      if (this.#appender.pendingSize > 0 && this.#appender.canFlushNow) this.#appender.flushNow(true)
+      if (this.#appender.backPressure.size > 0 && this.#appender.canFlushNow) this.#appender.flushNow(true)
       if (!this.#canFinishNow) return
       if (!durability.isFinished) durability.finishNow()
       blocks.unlockNow()

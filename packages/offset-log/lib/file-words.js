@@ -27,7 +27,7 @@ const UNPACKED_SIZE = 128
 const OUTPUT_SIZE_MAX = 1024 * 1024
 
 /**
- * @typedef {import('./appender').Frameable} Frameable
+ * @typedef {import('./commit').Frameable} Frameable
  * @typedef {import('@millrace/framing').AppendedSlices} AppendedSlices
  * @typedef {import('./checked-store').CheckedStore} CheckedStore
  * @typedef {{ count: number, snapshotAt: number }} WordsWritten  how many words the file has, and the logical position

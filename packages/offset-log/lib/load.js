@@ -111,8 +111,9 @@ async function load (file, framing, signal) {
     blocks.reserve(store.reserveSize)
     // Only durable records may be shown, so what a crash left unsynced must be made durable first.
     if (store.durableLast !== store.last) {
-      await toPromise((cb) => durability.sync(cb, () => since.set(store.last)))
-      return recovery
+      await toPromise((cb) => blocks.sync(cb)).catch((err) => { throw durability.poison(err) })
+      store.checkpoints.synced(store.checkpoints.mark(), false)
+      store.durableLast = store.last
     }
   }
   since.set(store.last)

@@ -83,40 +83,42 @@ async function copyAndReplace (file, appender, onProgress) {
       await compactor.copyTo(file.end, onProgress)
     }
     // Nothing is appended or synced from here on.
-    await new Promise((resolve) => appender.hold(() => resolve(null)))
-    /** @type {() => void} */
-    const done = await new Promise((resolve) => durability.runExclusive(resolve))
-    const { writtenSince, since } = file
-    // With `fsync: 'always'`, what `flushSync` has written may not be readable yet.
-    const check = () => { if (file.writtenSince !== writtenSince || since.value !== writtenSince) throw INCOMPLETE }
+    await appender.hold()
     try {
-      await compactor.copyTo(file.end, onProgress)
-      // Suppose that this process is killed after the rename, before the folder is synced. The next process finds the
-      // new file, which says that all its records are durable, and shows them. A power cut may still bring back the old
-      // file, so its records must be durable too.
-      await call(blocks, 'sync').catch((err) => { throw durability.poison(err) })
-      check()
-      await compactor.finish()
-      await replaceFile(file, check)
+      return await durability.runExclusive(() => copyRest(file, compactor, onProgress))
     } finally {
-      done()
       appender.release()
     }
   } catch (err) {
     await compactor.close()
-    if (err === INCOMPLETE) return false
     throw err
   }
-  return true
 }
 
-const INCOMPLETE = new Error('flushSync has appended to a file that is being replaced')
+/** @type {(file: LogFile, compactor: Compactor, onProgress: (copiedEnd: number) => void) => Promise<boolean>} */
+async function copyRest (file, compactor, onProgress) {
+  const { blocks, durability, writtenSince } = file
+  // With `fsync: 'always'`, what `flushSync` has written may not be readable yet.
+  const isComplete = () => file.writtenSince === writtenSince && file.since.value === writtenSince
+  await compactor.copyTo(file.end, onProgress)
+  // Suppose that this process is killed after the rename, before the folder is synced. The next process finds the new
+  // file, which says that all its records are durable, and shows them. A power cut may still bring back the old file,
+  // so its records must be durable too.
+  await toPromise((cb) => blocks.sync(cb)).catch((err) => { throw durability.poison(err) })
+  if (isComplete()) {
+    await compactor.finish()
+    if (await replaceFile(file, isComplete)) return true
+  }
+  await compactor.close()
+  return false
+}
 
 /**
  * Renames the compacted file over the log's file, and opens it.
- * @type {(file: LogFile, check: () => void) => Promise<void>} `check` may throw to prevent it
+ * @type {(file: LogFile, isComplete: () => boolean) => Promise<boolean>} false if the copy was not complete any more
+ *   just before; then nothing is changed
  */
-async function replaceFile (file, check) {
+async function replaceFile (file, isComplete) {
   const { blocks, durability, replacement } = file
   const before = /** @type {CheckedStore} */ (file.store)
   // From here on readers wait, so that each read is in one file.
@@ -126,10 +128,11 @@ async function replaceFile (file, check) {
     let failure = null
     try {
       await toPromise((cb) => blocks.replaceWith(blocks.realPath + SUFFIX, cb, () => {
-        check()
-        replacement.isRenaming = true
+        replacement.isRenaming = isComplete()
+        if (!replacement.isRenaming) throw new Error('flushSync has appended to a file that is being replaced')
       }))
     } catch (err) {
+      if (!isComplete()) return false
       const { code } = /** @type {NodeJS.ErrnoException} */ (err)
       if (code !== 'ERR_FILE_NOT_UNDONE') throw code === 'ERR_FILE_MOVED' ? durability.poison(/** @type {Error} */ (err)) : err
       // The rename took effect, but a power cut may undo it.
@@ -149,6 +152,7 @@ async function replaceFile (file, check) {
     replacement.end(file.store)
   }
   durability.begin(file.writtenSince)
+  return true
 }
 
 /** Runs one compaction of a log at a time, and no deletion meanwhile. */
@@ -230,7 +234,7 @@ class Maintenance {
       store.deleteRecords(seqs, (err) => {
         this.gate.leave()
         if (err || durability.mode !== 'always') cb(err)
-        else this.clean((err) => err ? cb(err) : durability.sync(cb))
+        else this.clean((err) => err ? cb(err) : toCallback(durability.sync(), cb))
       })
     })
   }

@@ -69,8 +69,6 @@ class Log extends BaseLog {
     this._isFixed = false
     /** If the log was made with another codec: the error of every append. @type {LogError | null} */
     this._foreignError = null
-    /** The last seq from `appendSync`: with `fsync: 'always'`, its record may be shown later, once it is durable. */
-    this._returnedSeq = -1
     /** Finishes the log when the process ends; null unless the log may be written. @type {OpenLog | null} */
     this._openLog = null
     /** If opening was aborted: resolves once it has ended and the file is closed. @type {Promise<void> | null} */
@@ -119,16 +117,16 @@ class Log extends BaseLog {
 
   /** @type {(seqs: number[], cb: Callback<void>) => void} */
   _delete (seqs, cb) {
-    const { durability, since } = this._file
     const run = () => this._maintenance.deleteRecords(seqs, cb)
-    if (!seqs.some((seq) => seq > since.value && seq <= this._returnedSeq)) run()
-    else durability.sync((err) => err ? cb(err) : run())
+    if (!seqs.some((seq) => this._appender.hasReturned(seq))) run()
+    else toCallback(this._file.durability.sync(), (err) => err ? cb(err) : run())
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */
   sync (cb) {
     return callbackOrPromise(cb, (cb) => this._runWrite('sync', cb, (cb) => {
-      this._appender.flush(() => this._maintenance.clean((err) => err ? cb(err) : this._file.durability.sync(cb)))
+      const sync = () => toCallback(this._file.durability.sync(), cb)
+      this._appender.flush(() => this._maintenance.clean((err) => err ? cb(err) : sync()))
     }), 'sync')
   }
 
@@ -160,7 +158,6 @@ class Log extends BaseLog {
     }
     if (records.length === 0) return givesSeqs ? [] : this.since.value
     const result = this._appender.appendNow(records, dataSize, isSynced, givesSeqs)
-    this._returnedSeq = Array.isArray(result) ? result[result.length - 1] : result
     this._openLog?.finishAgain()
     return result
   }
@@ -234,7 +231,7 @@ class Log extends BaseLog {
     for (const stream of waitingStreams) stream.close()
     const finish = () => {
       if (!this._isWritable) return blocks.close(cb)
-      durability.finish((err) => blocks.close((closeErr) => cb(err ?? closeErr)))
+      toCallback(durability.finish(), (err) => blocks.close((closeErr) => cb(err ?? closeErr)))
     }
     if (this._threadedScans === null) finish()
     else toCallback(this._threadedScans.close(), finish)

@@ -78,7 +78,7 @@ class OffsetStore {
   }
 
   /**
-   * @param {import('./appender').Frameable} group  its `seqs` are set
+   * @param {import('./commit').Frameable} group  its `seqs` are set
    * @param {Buffer} target  large enough; the result uses its memory, until the next call
    * @returns {Packed}
    */
@@ -199,9 +199,8 @@ class NoCheckpoints {
     return this.isClean
   }
 
-  /** @type {(size: number, cb: Done) => void} */
-  prepareAppend (size, cb) {
-    cb(null)
+  prepareAppend () {
+    return null
   }
 
   /** @returns {import('./load').Mark} */
@@ -218,10 +217,7 @@ class NoCheckpoints {
     this.isClean = true
   }
 
-  /** @param {Done} cb */
-  finish (cb) {
-    cb(null)
-  }
+  async finish () {}
 
   completeNow () {}
 

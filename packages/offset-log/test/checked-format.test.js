@@ -8,7 +8,7 @@ const tape = require('tape')
 const { createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { packCommit, packedSizeMax } = require('@millrace/framing')
-const { AppendGroup } = require('../lib/appender')
+const { Commit } = require('../lib/commit')
 const { LogBuilder, buildRandomLog, randomData, randomSize } = require('./checked-builder')
 const { crc, decodeChunks, decodeFrames, decodeLog, findLosses } = require('./checked-oracle')
 
@@ -177,7 +177,7 @@ tape('writer: records of every kind of size, wherever a page begins or ends', (t
       if (sizes[0] > 20000 && offset % 9 > 0) continue
       const records = sizes.map((size, index) => Buffer.alloc(size, 1 + index))
       const end = HEAD_SIZE + offset
-      const group = new AppendGroup()
+      const group = new Commit()
       for (const record of records) group.add(record, 4 + record.length, () => {})
       const target = Buffer.alloc(packedSizeMax(group.size), 0xff)
       const packed = packCommit(group, { end, shift: 0, chainCrc: 77 }, { salt, epoch: 3, durable: HEAD_SIZE }, target)

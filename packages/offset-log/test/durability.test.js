@@ -549,6 +549,27 @@ tape('interval: frequent syncs keep room behind the end and write few slots; the
   await again.close()
 })
 
+for (const framing of FRAMINGS) {
+  for (const fsync of ['interval', 'never']) {
+    tape(`${framing}, ${fsync}: an append does not wait for a running sync`, async (t) => {
+      const harness = new Harness()
+      const log = harness.open({ framing, fsync })
+      await log.append(bytes('first'))
+      harness.hold()
+      const synced = log.sync()
+      t.ok(await isPending(synced))
+      const appended = log.append(bytes('second'))
+      t.notOk(await isPending(appended))
+      t.equal(String(await log.get(await appended)), 'second')
+      t.ok(await isPending(synced))
+      harness.release()
+      await synced
+      await log.close()
+      t.deepEqual(await harness.afterPowerCut({ framing }), ['first', 'second'])
+    })
+  }
+}
+
 tape('interval: a sync in the background that fails poisons, and throws nowhere', async (t) => {
   const harness = new Harness()
   const log = harness.open()

@@ -2,7 +2,7 @@
 // Writes the slots of a checked log. They tell the next open how far the file is durable, and which positions this
 // session may have given to records.
 
-const { eachInOrder } = require('@millrace/flow')
+const { toPromise } = require('@millrace/flow')
 const {
   AREA_SIZE, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, SLOT_POSITIONS, SLOT_SIZE, encodeHead, encodeSlot
 } = require('@millrace/framing')
@@ -15,7 +15,6 @@ const SLOT_DISTANCE = 1024 * 1024
  * @typedef {import('../checked-store').CheckedStore} CheckedStore
  * @typedef {import('../load').Mark} Mark
  * @typedef {import('@millrace/framing').Slot} Slot
- * @typedef {(err: Error | null) => void} Done
  */
 
 class Checkpoints {
@@ -31,11 +30,10 @@ class Checkpoints {
   #flaws
   /** The reserved end of this session's newest slot, 0 if there is none. */
   #ownReservedEnd = 0
-  #isWritingSlot = false
   /** The slot that is being written. @type {{ slot: Slot, index: number, bytes: Buffer } | null} */
   #writing = null
-  /** @type {Array<() => void>} */
-  #whenSlotWritten = []
+  /** Resolves once the slot that `synced` is writing is written, or has failed. @type {Promise<void> | null} */
+  #timely = null
   /** @type {Error | null} */
   #slotError = null
 
@@ -83,49 +81,48 @@ class Checkpoints {
    * - The lock's record must say that the file is intact. The next open then knows a killed process from a power cut.
    *
    * @param {number} size  of the next commit at most
-   * @param {Done} cb  usually called at once
+   * @returns {Promise<void> | null}  usually null: nothing was to do
    */
-  prepareAppend (size, cb) {
-    const { reservation, file: { durability }, blocks, nextPosition } = this.#store
-    const markIntact = () => {
-      if (reservation.isMarkedIntact || reservation.isBehindLoss) return cb(null)
-      reservation.isMarkedIntact = true
-      // If this fails, the next open assumes a loss and skips positions, which does no harm.
-      blocks.markIntact(true, () => cb(null))
+  prepareAppend (size) {
+    const { reservation, file: { durability }, nextPosition } = this.#store
+    if (!reservation.covers(nextPosition + size)) {
+      return durability.runExclusive(() => this.extendReservation(nextPosition)).then(() => this.#markIntact())
     }
-    if (reservation.covers(nextPosition + size)) return markIntact()
-    durability.runExclusive((done) => this.extendReservation(nextPosition, (err) => {
-      done()
-      if (err) cb(err)
-      else markIntact()
-    }))
+    return reservation.isMarkedIntact || reservation.isBehindLoss ? null : this.#markIntact()
+  }
+
+  async #markIntact () {
+    const { reservation, blocks } = this.#store
+    if (reservation.isMarkedIntact || reservation.isBehindLoss) return
+    reservation.isMarkedIntact = true
+    // If this fails, the next open assumes a loss and skips positions, which does no harm.
+    await toPromise((cb) => blocks.markIntact(true, cb)).catch(() => {})
   }
 
   /**
    * Makes a higher reserved end durable.
    * @param {number} begin  the logical position where the next record begins
-   * @param {Done} cb
    */
-  extendReservation (begin, cb) {
-    if (this.#isWritingSlot) {
-      this.#whenSlotWritten.push(() => this.extendReservation(begin, cb))
-      return
-    }
-    const { reservation, epoch, blocks, file: { durability } } = this.#store
-    const sync = (/** @type {Done} */ cb) => blocks.sync((err) => {
-      this.#isSlotSynced = !err
-      cb(err && durability.poison(err))
-    })
+  async extendReservation (begin) {
+    while (this.#timely !== null) await this.#timely
+    const { reservation, epoch } = this.#store
     // The newest slot must be durable before the other one is overwritten.
-    if (!this.#isSlotSynced) return sync((err) => err ? cb(err) : this.extendReservation(begin, cb))
+    if (!this.#isSlotSynced) await this.#sync()
     const slot = this.#slot ?? this.#describe(this.mark(), false)
-    this.#writeSlot({ ...slot, sequence: this.#nextSequence, epoch, reservedEnd: reservation.extend(begin) }, (err) => {
-      if (err) return cb(durability.noteFailedWrite(err))
-      sync((err) => {
-        if (!err) reservation.noteSynced(this.#ownReservedEnd)
-        cb(err)
-      })
-    })
+    await this.#writeSlot({ ...slot, sequence: this.#nextSequence, epoch, reservedEnd: reservation.extend(begin) })
+    await this.#sync()
+    reservation.noteSynced(this.#ownReservedEnd)
+  }
+
+  async #sync () {
+    const { blocks, file: { durability } } = this.#store
+    try {
+      const syncing = blocks.syncSoon()
+      if (syncing !== null) await syncing
+    } catch (err) {
+      throw durability.poison(/** @type {Error} */ (err))
+    }
+    this.#isSlotSynced = true
   }
 
   /** @returns {Mark}  what a sync that begins now will cover */
@@ -139,18 +136,13 @@ class Checkpoints {
    * @param {boolean} isTimely  whether to write a checkpoint even if little was appended
    */
   synced (mark, isTimely) {
-    const { durability } = this.#store.file
     this.noteSynced(mark)
-    if (this.#isWritingSlot) return
+    if (this.#timely !== null) return
     if (mark.end - (this.#slot?.end ?? 0) < (isTimely ? 1 : SLOT_DISTANCE)) return
     // The next sync makes this slot durable, and comes before the next slot. So one of the two is always whole.
-    this.#isWritingSlot = true
-    this.#writeSlot(this.#describe(mark, false), (err) => {
-      this.#isWritingSlot = false
+    this.#timely = this.#writeSlot(this.#describe(mark, false)).then(() => { this.#slotError = null }, (err) => {
       this.#slotError = err
-      if (err) durability.noteFailedWrite(err)
-      for (const run of this.#whenSlotWritten.splice(0)) run()
-    })
+    }).finally(() => { this.#timely = null })
   }
 
   /** @param {Mark} mark  what is durable now */
@@ -172,18 +164,20 @@ class Checkpoints {
     return (this.#slot?.sequence ?? 0) + 1
   }
 
-  /** @type {(slot: Slot, cb: Done) => void} */
-  #writeSlot (slot, cb) {
-    const { blocks } = this.#store
+  /** @param {Slot} slot */
+  async #writeSlot (slot) {
+    const { blocks, file: { durability } } = this.#store
     const writing = this.#writing = this.#encode(slot)
     this.#isSlotSynced = false
-    blocks.writeQuietly(writing.bytes, SLOT_POSITIONS[writing.index], (err) => {
-      // `completeNow` has written it meanwhile.
-      if (this.#writing !== writing) return cb(null)
-      this.#writing = null
-      if (!err) this.#noteWritten(writing)
-      cb(err)
-    })
+    try {
+      await toPromise((cb) => blocks.writeQuietly(writing.bytes, SLOT_POSITIONS[writing.index], cb))
+      if (this.#writing === writing) this.#noteWritten(writing)
+    } catch (err) {
+      // `completeNow` may have written it meanwhile.
+      if (this.#writing === writing) throw durability.noteFailedWrite(/** @type {Error} */ (err))
+    } finally {
+      if (this.#writing === writing) this.#writing = null
+    }
   }
 
   /** @param {Slot} slot */
@@ -200,42 +194,22 @@ class Checkpoints {
   }
 
   /**
-   * Call it after a sync, while nothing is being written.
-   * @param {Done} cb  all is durable, and the next open need not look for the end
+   * Makes all durable, so that the next open need not look for the end. Call it after a sync, while nothing is being
+   * written.
    */
-  finish (cb) {
+  async finish () {
     const { reservation } = this.#store
-    if (this.#isWritingSlot) {
-      this.#whenSlotWritten.push(() => this.finish(cb))
-      return
+    while (this.#timely !== null) await this.#timely
+    for (let isDone = this.isFinished; !isDone; this.#areSlotsLost = false) {
+      isDone = !this.#areSlotsLost
+      const isWritten = this.#isSlotCurrent && this.#isSlotLast && isDone
+      if (!isWritten) await this.#writeSlot(this.#describe(this.mark(), true))
+      await this.#sync()
     }
-    if (this.isFinished) {
-      reservation.release()
-      return cb(this.#slotError)
-    }
-    if (this.#isSlotCurrent && this.#isSlotLast && !this.#areSlotsLost) return this.#syncSlot(cb)
-    this.#writeSlot(this.#describe(this.mark(), true), (err) => {
-      if (err) return cb(err)
-      this.#syncSlot((err) => {
-        if (err) return cb(err)
-        if (this.#areSlotsLost) {
-          this.#areSlotsLost = false
-          return this.finish(cb)
-        }
-        reservation.release()
-        // The journals may go now: the durable slot has their count of deletions.
-        if (this.needsCleanUp) this.#cleanUp(cb)
-        else cb(null)
-      })
-    })
-  }
-
-  /** @param {Done} cb */
-  #syncSlot (cb) {
-    this.#store.blocks.sync((err) => {
-      this.#isSlotSynced = !err
-      cb(err ?? this.#slotError)
-    })
+    if (this.#slotError !== null) throw this.#slotError
+    reservation.release()
+    // The journals may go now: the durable slot has their count of deletions.
+    if (this.needsCleanUp) await this.#cleanUp()
   }
 
   // The same without waiting, for `flushSync`. The calls below throw errors of the file system.
@@ -288,7 +262,7 @@ class Checkpoints {
   /** Whether `finishNow` can do all that `finish` does: nothing is being changed, and nothing lies behind the tail. */
   get canFinishNow () {
     const { blocks, tail, eraser } = this.#store
-    return !this.#isWritingSlot && eraser.isIdle && blocks.size.value === tail.end && this.#slotError === null
+    return this.#timely === null && eraser.isIdle && blocks.size.value === tail.end && this.#slotError === null
   }
 
   /** Does what `finish` does without waiting, because the process ends. */
@@ -307,15 +281,14 @@ class Checkpoints {
     this.#noteClean()
   }
 
-  /** Empties the journals and mends the flaws of the head. @type {(cb: Done) => void} */
-  #cleanUp (cb) {
+  /** Empties the journals and repairs the flaws of the head. */
+  async #cleanUp () {
     const { blocks } = this.#store
-    const writes = this.#describeCleanUp()
-    eachInOrder(writes, ({ bytes, position }, done) => blocks.writeQuietly(bytes, position, done), (err) => {
-      if (err) return cb(err)
-      this.#noteClean()
-      blocks.sync(cb)
-    })
+    for (const { bytes, position } of this.#describeCleanUp()) {
+      await toPromise((cb) => blocks.writeQuietly(bytes, position, cb))
+    }
+    this.#noteClean()
+    await this.#sync()
   }
 
   #noteClean () {

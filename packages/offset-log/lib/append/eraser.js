@@ -81,7 +81,7 @@ class Eraser {
     const chunks = groupByChunk(await findPieces(store, frames.values()))
     const [lastStart] = chunks[chunks.length - 1] ?? [0]
     // If a power cut took the chunks, a journal must not be left that names them.
-    if (lastStart >= checkpoints.durableEnd) await call(durability, 'sync')
+    if (lastStart >= checkpoints.durableEnd) await durability.sync()
     /** The changes for one journal, in the order of the file. @type {Change[]} */
     const changes = []
     for (const [chunkStart, patches] of chunks) {
@@ -114,7 +114,7 @@ class Eraser {
     await call(blocks, 'writeQuietly', encodeJournal({ round, erasedCount, entries }, salt), JOURNAL_POSITIONS[round % 2])
     this.round = round
     // The journal must be durable before the first chunk changes.
-    await call(durability, 'sync')
+    await durability.sync()
     store.erasedCount = null
     for (const { entry: { position }, image } of changes) {
       await new Promise((resolve, reject) => blocks.write(image, position, (err) => {

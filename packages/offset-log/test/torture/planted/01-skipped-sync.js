@@ -5,6 +5,6 @@ exports.why = 'what was promised is in the page cache when the power goes'
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/durability.js',
-  find: 'blocks.sync((err) => {',
-  replace: 'nextTick((err) => {'
+  find: 'const syncing = blocks.syncSoon()',
+  replace: 'const syncing = null'
 }]

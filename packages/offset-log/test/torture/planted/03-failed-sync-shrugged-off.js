@@ -5,6 +5,6 @@ exports.why = 'the log goes on over pages that will never be written, and promis
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/offset-log/lib/durability.js',
-  find: 'const error = cause ? this.poison(cause) : null',
-  replace: 'const error = cause'
+  find: '      this.poison(/** @type {Error} */ (err))\n    }\n    this.#running = null\n    if (this.error !== null) return running.reject(this.error)',
+  replace: '      this.#running = null\n      return running.reject(/** @type {Error} */ (err))\n    }\n    this.#running = null'
 }]

@@ -5,8 +5,8 @@ exports.why = 'appends call back that are behind a hole'
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/offset-log/lib/appender.js',
-  find: 'durability.error || taken.size === 0',
-  replace: 'taken.size === 0'
+  find: 'if (durability.error !== null && commit.size > 0) throw durability.error',
+  replace: ''
 }, {
   file: 'packages/offset-log/lib/offset-log.js',
   find: ' ?? this._file.durability.error',

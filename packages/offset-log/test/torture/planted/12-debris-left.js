@@ -7,4 +7,8 @@ exports.patches = [{
   file: 'packages/block-file/lib/writer.js',
   find: 'truncate(handle, size, (undoErr) => {',
   replace: 'nextTick((undoErr) => {'
+}, {
+  file: 'packages/block-file/lib/writer.js',
+  find: '      this.#now.truncateSync(size)\n    } catch {',
+  replace: '    } catch {'
 }]

@@ -5,6 +5,6 @@ exports.why = 'readers act on what is gone when the power goes'
 exports.oracle = 'live'
 exports.patches = [{
   file: 'packages/offset-log/lib/appender.js',
-  find: 'durability.sync((err) => err',
-  replace: 'this.#show(framed)\n      durability.sync((err) => err'
+  find: "if (durability.mode !== 'always') this.#show(commit)",
+  replace: 'this.#show(commit)'
 }]

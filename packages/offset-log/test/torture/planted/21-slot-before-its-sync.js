@@ -5,6 +5,6 @@ exports.why = 'it may reach the disk first: a write that the power cut off is ca
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/durability.js',
-  find: 'blocks.sync((err) => {',
-  replace: 'checkpoints.synced(mark, needsSlot)\n      blocks.sync((err) => {'
+  find: 'const syncing = blocks.syncSoon()',
+  replace: 'checkpoints.synced(mark, needsSlot)\n      const syncing = blocks.syncSoon()'
 }]

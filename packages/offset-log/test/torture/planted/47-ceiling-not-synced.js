@@ -5,10 +5,6 @@ exports.why = 'if the power takes that too, nobody knows that anything is lost'
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/append/checkpoints.js',
-  find: `      sync((err) => {
-        if (!err) reservation.noteSynced(this.#ownReservedEnd)
-        cb(err)
-      })`,
-  replace: `      reservation.noteSynced(this.#ownReservedEnd)
-      cb(null)`
+  find: 'reservation.extend(begin) })\n    await this.#sync()\n',
+  replace: 'reservation.extend(begin) })\n'
 }]

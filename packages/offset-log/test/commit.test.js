@@ -3,7 +3,7 @@
 
 const tape = require('tape')
 const { createRandom } = require('@millrace/testkit')
-const { AppendQueue } = require('../lib/appender')
+const { CommitQueue } = require('../lib/commit')
 
 const seed = Date.now() % 2 ** 31
 const SIZE_MAX = 1000
@@ -29,18 +29,27 @@ class SlowQueue {
   }
 }
 
+/** The first commit, to which nothing is added any more. */
+function take (queue) {
+  const { first } = queue
+  if (first === null) return null
+  queue.close(first)
+  queue.shift()
+  return first
+}
+
 function addRandom (random, queue, slow) {
   const records = Array.from({ length: [0, 1, 1, 1, 2, 5][random(6)] }, () => Buffer.alloc(random(300)))
   const done = () => {}
   let size = records.reduce((total, { length }) => total + length + 4, 0)
   if (records.length > 0 && random(20) === 0) size += 1500
-  queue.groupFor(size).add(records.length === 1 ? records[0] : records, size, done)
+  queue.openFor(size).add(records.length === 1 ? records[0] : records, size, done)
   slow.appends.push({ records, size, done })
 }
 
 tape(`queue: groups are those that a slow one makes, whatever is added and taken between (seed ${seed})`, (t) => {
   const random = createRandom(seed)
-  const queue = new AppendQueue(SIZE_MAX)
+  const queue = new CommitQueue(SIZE_MAX)
   const slow = new SlowQueue()
   let takenCount = 0
   for (let step = 0; step < 20000; step++) {
@@ -48,7 +57,7 @@ tape(`queue: groups are those that a slow one makes, whatever is added and taken
       addRandom(random, queue, slow)
       continue
     }
-    const taken = queue.take()
+    const taken = take(queue)
     const expected = slow.take()
     const isSame = taken === null
       ? expected === null
@@ -60,35 +69,35 @@ tape(`queue: groups are those that a slow one makes, whatever is added and taken
     if (queue.isEmpty !== (slow.appends.length === 0)) t.fail(`step ${step}: empty or not`)
     if (taken === null) continue
     takenCount++
-    if (random(4) > 0) queue.giveBack(taken)
+    if (random(4) > 0) queue.recycle(taken)
   }
   t.ok(takenCount > 100, `${takenCount} groups`)
   t.end()
 })
 
 tape('queue: a group that is used again keeps nothing of what it had', (t) => {
-  const queue = new AppendQueue(SIZE_MAX)
+  const queue = new CommitQueue(SIZE_MAX)
   const record = Buffer.from('kept by nobody')
   const done = () => {}
-  queue.groupFor(18).add(record, 18, done)
-  queue.groupFor(36).add([record, record], 36, done)
-  const group = queue.take()
-  queue.giveBack(group)
+  queue.openFor(18).add(record, 18, done)
+  queue.openFor(36).add([record, record], 36, done)
+  const group = take(queue)
+  queue.recycle(group)
   t.notOk(group.records.includes(record), 'no record')
   t.notOk(group.dones.includes(done), 'no callback')
-  t.equal(queue.groupFor(4), group, 'it is used again')
+  t.equal(queue.openFor(4), group, 'it is used again')
   t.equal(group.count + group.recordCount + group.size, 0, 'and empty')
-  t.equal(queue.take(), group)
-  t.equal(queue.take(), null)
+  t.equal(take(queue), group)
+  t.equal(take(queue), null)
   t.end()
 })
 
 tape('queue: lists that grew long are not kept', (t) => {
-  const queue = new AppendQueue(2 ** 30)
-  for (let index = 0; index < 20000; index++) queue.groupFor(5).add(Buffer.alloc(1), 5, () => {})
-  const group = queue.take()
+  const queue = new CommitQueue(2 ** 30)
+  for (let index = 0; index < 20000; index++) queue.openFor(5).add(Buffer.alloc(1), 5, () => {})
+  const group = take(queue)
   t.equal(group.count, 20000)
-  queue.giveBack(group)
-  t.notEqual(queue.groupFor(5), group)
+  queue.recycle(group)
+  t.notEqual(queue.openFor(5), group)
   t.end()
 })

@@ -1,0 +1,230 @@
+'use strict'
+// A commit: the appends that are written together, and the state that they are in. And the queue of commits.
+//
+//     queued ──> framed ──> written ──> shown ──> told
+//        └─────────┴───────────┴──────────┴────> failed ──> told
+//
+// - queued: appends join, until the appender closes it
+// - framed: its frames are being written to the file
+// - written: its frames are in the file. With `fsync: 'always'` it waits for a sync
+// - shown: its records can be read
+// - failed: `error` says why. Nothing of it is in the file, or the log is poisoned
+// - told: all its appends are called back; the object is used again
+//
+// Only the appender changes the state. It advances a commit either by waiting, or at once, for `flushSync`. Whoever
+// waited looks at the state afterwards, and goes on from there.
+
+// Fills used lists, so that they do not keep old records alive.
+const NO_RECORD = Buffer.alloc(0)
+// One commit is being written and one is filled, or two if the writer falls behind.
+const SPARE_COUNT_MAX = 3
+// Longer lists are not kept: a commit has so many records only if they are tiny.
+const KEPT_COUNT_MAX = 16 * 1024
+
+/** @typedef {(err: Error | null, seq?: any) => void} Done  gets a seq, or a list of them */
+/** @typedef {import('@millrace/framing').Packed} Packed */
+/** @typedef {{ seqs: number[] }} Given  to an append that asks for the seqs of all its records, once framed */
+/** @typedef {Pick<Commit, 'records' | 'ends' | 'seqs' | 'count'>} Frameable */
+
+/**
+ * The appends are in lists that are reused. An object per append would take new memory each time, and would evict the
+ * records that are to be copied from the processor's cache.
+ */
+class Commit {
+  /** @type {'queued' | 'framed' | 'written' | 'shown' | 'failed' | 'told'} */
+  state = 'queued'
+  /** Set once it is framed. Valid until it is shown. @type {Packed | null} */
+  framed = null
+  /** Set if it failed. @type {Error | null} */
+  error = null
+  /** The records of all appends, in order. @type {Buffer[]} */
+  records = []
+  /** Where the records of each append end in `records`. @type {number[]} */
+  ends = []
+  /** The seq of the last record of each append, once framed. @type {number[]} */
+  seqs = []
+  /** @type {Done[]} */
+  dones = []
+  /** Of the appends that ask for the seqs of all their records, by index. @type {Map<number, Given> | null} */
+  asking = null
+  /** How many records and how many appends it has: the lists may be longer. */
+  recordCount = 0
+  count = 0
+  /** Of the frames, in bytes. */
+  size = 0
+
+  /**
+   * @param {Buffer | Buffer[]} records  of one append; empty if it only waits for earlier appends
+   * @param {number} size  of their frames
+   * @param {Done} done
+   * @param {boolean} [givesSeqs]  whether `done` gets the seqs of all records; else it gets the seq of the last one
+   * @returns {Given | null}  these seqs
+   */
+  add (records, size, done, givesSeqs = false) {
+    const { count } = this
+    if (Array.isArray(records)) for (const record of records) this.records[this.recordCount++] = record
+    else this.records[this.recordCount++] = records
+    this.ends[count] = this.recordCount
+    // Without holes, the list stays an array of numbers, which is faster.
+    this.seqs[count] = -1
+    this.dones[count] = done
+    this.count = count + 1
+    this.size += size
+    return givesSeqs ? this.#giveSeqs(count, done) : null
+  }
+
+  /** @type {(index: number, done: Done) => Given} */
+  #giveSeqs (index, done) {
+    const given = { seqs: [] }
+    this.asking ??= new Map()
+    this.asking.set(index, given)
+    this.dones[index] = (err) => err ? done(err) : done(null, given.seqs)
+    return given
+  }
+
+  /** @type {(index: number) => Buffer[]} the records of one append */
+  recordsOf (index) {
+    return this.records.slice(index === 0 ? 0 : this.ends[index - 1], this.ends[index])
+  }
+
+  /**
+   * Removes appends while it is queued.
+   * @param {(index: number) => number | null} keep  returns the size of an append that stays, null for one that goes
+   */
+  filter (keep) {
+    const { count, dones, asking } = this
+    const kept = new Commit()
+    for (let index = 0; index < count; index++) {
+      const size = keep(index)
+      if (size === null) continue
+      const given = asking?.get(index)
+      if (given !== undefined) (kept.asking ??= new Map()).set(kept.count, given)
+      kept.add(this.recordsOf(index), size, dones[index])
+    }
+    Object.assign(this, kept)
+  }
+
+  /** Adds the callbacks of another commit, without its records. @param {Commit} other  both are shown */
+  addCalls (other) {
+    for (let index = 0; index < other.count; index++) {
+      this.seqs[this.count] = other.seqs[index]
+      this.dones[this.count++] = other.dones[index]
+    }
+    this.size += other.size
+  }
+
+  /** Makes it an empty commit that is queued. */
+  clear () {
+    this.records.fill(NO_RECORD, 0, this.recordCount)
+    this.dones.fill(ignore, 0, this.count)
+    this.recordCount = this.count = this.size = 0
+    this.asking = this.framed = this.error = null
+    this.state = 'queued'
+  }
+}
+
+function ignore () {}
+
+/** The commits that are not told, in order. */
+class CommitQueue {
+  #sizeMax
+  /** Those before `#start` are gone. @type {Commit[]} */
+  #list = []
+  #start = 0
+  /** The last one, while appends may join it. @type {Commit | null} */
+  #open = null
+  /** @type {Commit[]} */
+  #spare = []
+
+  /** @param {number} sizeMax  of the frames in a commit, in bytes. Only a single append may be larger */
+  constructor (sizeMax) {
+    this.#sizeMax = sizeMax
+  }
+
+  get isEmpty () {
+    return this.#start === this.#list.length
+  }
+
+  /** @returns {Commit | null} */
+  get first () {
+    return this.#list[this.#start] ?? null
+  }
+
+  /** The last ones, which are not in the file yet. @returns {Commit[]} */
+  get unwritten () {
+    let start = this.#list.length
+    while (start > this.#start && isUnwritten(this.#list[start - 1])) start--
+    return this.#list.slice(start)
+  }
+
+  /** Those that are in the file and cannot be read yet. @returns {Array<Commit & { framed: Packed }>} */
+  get written () {
+    return /** @type {any} */ (this.#list.slice(this.#start).filter(({ state }) => state === 'written'))
+  }
+
+  /**
+   * @param {number} size  of an append's frames; 0 if it only waits for earlier appends
+   * @returns {Commit}  the append must be added to it
+   */
+  openFor (size) {
+    const open = this.#open
+    // Appends that only wait get commits of their own, because all commits before them must be written first.
+    if (open !== null && open.size + size <= this.#sizeMax && (open.size === 0) === (size === 0)) return open
+    return (this.#open = this.add(this.create()))
+  }
+
+  /** An empty commit, which is not in the queue. */
+  create () {
+    return this.#spare.pop() ?? new Commit()
+  }
+
+  /** @param {Commit} commit  becomes the last one; no append joins it */
+  add (commit) {
+    this.#list.push(commit)
+    this.#open = null
+    return commit
+  }
+
+  /** @param {Commit} commit  no append joins it from now on */
+  close (commit) {
+    if (commit === this.#open) this.#open = null
+  }
+
+  /** Removes the first one. */
+  shift () {
+    this.#start++
+    if (this.#start < 1024 && this.#start < this.#list.length) return
+    this.#list.splice(0, this.#start)
+    this.#start = 0
+  }
+
+  /**
+   * Joins the last two commits, if both are shown. A program that flushes each append would make a long list. The last
+   * one must have been advanced at once: then nothing else knows it, and it can be used again.
+   */
+  joinLast () {
+    const { length } = this.#list
+    if (length - this.#start < 2) return
+    const [before, last] = this.#list.slice(-2)
+    if (before.state !== 'shown' || last.state !== 'shown') return
+    before.addCalls(last)
+    before.framed = last.framed ?? before.framed
+    this.#list.pop()
+    this.recycle(last)
+  }
+
+  /** @param {Commit} commit  is no longer used */
+  recycle (commit) {
+    const isLarge = commit.records.length > KEPT_COUNT_MAX || commit.dones.length > KEPT_COUNT_MAX
+    commit.clear()
+    if (!isLarge && this.#spare.length < SPARE_COUNT_MAX) this.#spare.push(commit)
+  }
+}
+
+/** @param {Commit} commit */
+function isUnwritten ({ state }) {
+  return state === 'queued' || state === 'framed'
+}
+
+exports.Commit = Commit
+exports.CommitQueue = CommitQueue
