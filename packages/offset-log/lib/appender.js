@@ -7,7 +7,7 @@ const { nextTick } = require('node:process')
 const { setImmediate } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 const { ScratchBuffer } = require('@millrace/flow')
-const { BackPressure } = require('./back-pressure')
+const { BackPressure, DRAIN_SIZE } = require('./back-pressure')
 const { CommitQueue } = require('./commit')
 const { overloaded, tooLargeToAppend } = require('./errors')
 
@@ -18,8 +18,6 @@ const BATCH_SIZE_MAX = 2 ** 31
 // If writes and syncs complete without waiting, nothing else in the process would run. So the appender yields to the
 // event loop after this time.
 const TURN_MS = 4
-// Two full writes keep the writer busy, so callers gain nothing if they append more before it has caught up.
-const DRAIN_SIZE = 2 * WRITE_SIZE_MAX
 
 /** @typedef {import('./commit').Done} Done */
 /** @typedef {import('./commit').Commit} Commit */
@@ -42,7 +40,7 @@ class Appender {
     const { maxPendingSize, blocks: { path }, durability } = file
     /** The appends that were accepted and have not called back. */
     this.backPressure = new BackPressure(maxPendingSize, DRAIN_SIZE, (size) => overloaded(path, size, maxPendingSize))
-    durability.onSynced = (since) => this.#showUpTo(since)
+    durability.onSynced = this.#showUpTo
   }
 
   get pendingSize () {
@@ -93,7 +91,7 @@ class Appender {
 
   /** @param {() => void} cb  runs once all earlier appends are written or have failed */
   flush (cb) {
-    if (!this.#isRunning && this.#commits.isEmpty) cb()
+    if (!this.#isRunning && this.#commits.list.length === 0) cb()
     else this.append([], 0, () => cb(), false)
   }
 
@@ -113,38 +111,34 @@ class Appender {
   }
 
   #start () {
-    if (this.#isRunning || this.#holders.length > 0 || this.#commits.isEmpty) return
+    if (this.#isRunning || this.#holders.length > 0 || this.#commits.list.length === 0) return
     this.#isRunning = true
     // In the next tick, so that appends made until then join the commit.
     nextTick(this.#run)
   }
 
-  /** Advances the first commit until its appends can be called back. */
+  /** Goes on with the first commit. What `flushNow` has written is told even while somebody holds the appender. */
   #run = () => {
-    const { first } = this.#commits
-    // What `flushSync` has written is told even while a holder waits.
-    if (first === null || (first.state === 'queued' && this.#holders.length > 0)) {
-      this.#isRunning = false
-      this.#holders[0]?.()
-      return
-    }
-    this.#advance(first).then(() => nextTick(this.#tell, first, 0))
+    const [first] = this.#commits.list
+    if (first !== undefined && (first.state !== 'open' || this.#holders.length === 0)) return this.#advance(first)
+    this.#isRunning = false
+    this.#holders[0]?.()
   }
 
   /**
-   * Waits until the commit is shown, and as durable as the log promises, or has failed. Meanwhile `flushNow` may
-   * advance it, and others after it.
+   * Waits until the commit is shown, and as durable as the log promises, or has failed. Then it is told. Meanwhile
+   * `flushNow` may advance it, and others after it.
    * @param {Commit} commit
    */
   async #advance (commit) {
     const { blocks, store, durability } = this.#file
     try {
-      const sizeMax = commit.state === 'queued' ? this.#close(commit) : 0
-      if (commit.state === 'queued') {
+      const sizeMax = commit.state === 'open' ? this.#close(commit) : 0
+      if (commit.state === 'closed') {
         const preparing = store.checkpoints.prepareAppend(sizeMax)
         if (preparing !== null) await preparing
       }
-      if (commit.state === 'queued') {
+      if (commit.state === 'closed') {
         const { bytes } = this.#frame(commit, this.#target.ofSize(sizeMax))
         const writing = blocks.appendSoon(bytes)
         if (writing !== null) await writing
@@ -154,6 +148,7 @@ class Appender {
     } catch (err) {
       this.#fail(commit, /** @type {Error} */ (err))
     }
+    nextTick(this.#tell, commit, 0)
   }
 
   /**
@@ -164,7 +159,7 @@ class Appender {
    */
   #close (commit) {
     const { store, durability } = this.#file
-    this.#commits.close(commit)
+    commit.state = 'closed'
     if (durability.error !== null && commit.size > 0) throw durability.error
     let sizeMax = store.writeSizeMax(commit.size)
     if (sizeMax > store.room) {
@@ -205,13 +200,17 @@ class Appender {
   }
 
   /** @param {number} since  the records up to this one are synced */
-  #showUpTo (since) {
-    for (const commit of this.#commits.written) if (commit.framed.seq <= since) this.#show(commit)
+  #showUpTo = (since) => {
+    for (const commit of this.#commits.list) {
+      if (commit.state === 'written' && /** @type {Packed} */ (commit.framed).seq <= since) this.#show(commit)
+    }
   }
 
   /** Whether `appendNow` has returned a seq whose record is shown later. @param {number} seq */
   hasReturned (seq) {
-    return seq > this.#file.since.value && this.#commits.written.some(({ count, framed }) => count === 0 && seq <= framed.seq)
+    return seq > this.#file.since.value && this.#commits.list.some(({ state, count, framed }) => {
+      return state === 'written' && count === 0 && seq <= /** @type {Packed} */ (framed).seq
+    })
   }
 
   /** @type {(commit: Commit, err: Error) => void} */
@@ -230,7 +229,8 @@ class Appender {
     const { dones, seqs, count, error } = commit
     if (index === 0) {
       // First: whoever is called back may append again.
-      this.#commits.shift()
+      commit.state = 'told'
+      this.#commits.list.shift()
       this.backPressure.free(commit.size)
     }
     try {
@@ -246,7 +246,6 @@ class Appender {
       if (index < count) {
         nextTick(this.#tell, commit, index)
       } else {
-        commit.state = 'told'
         this.#commits.recycle(commit)
         this.#goOn()
       }
@@ -306,7 +305,7 @@ class Appender {
     const { blocks, store, durability } = this.#file
     try {
       const sizeMax = this.#close(commit)
-      if (commit.state !== 'queued') return null
+      if (commit.state !== 'closed') return null
       store.checkpoints.prepareAppendNow(sizeMax)
       // With `fsync: 'always'` it is shown once it is durable. Until then its memory must not be used again.
       const target = durability.mode === 'always' ? Buffer.allocUnsafeSlow(sizeMax) : this.#target.ofSize(sizeMax)
@@ -329,28 +328,29 @@ class Appender {
    */
   appendNow (records, dataSize, isSynced, givesSeqs) {
     const { store, durability } = this.#file
-    if (this.#commits.unwritten.length > 0) this.flushNow(false)
+    const { list } = this.#commits
+    if (list.length > 0 && this.#commits.unwritten.length > 0) this.flushNow(false)
+    if (durability.error !== null) throw durability.error
     const size = dataSize + records.length * store.frameOverhead
     const sizeMax = store.writeSizeMax(size)
     if (sizeMax > BATCH_SIZE_MAX) throw tooLargeToAppend('a batch', sizeMax, BATCH_SIZE_MAX)
     if (sizeMax > store.room) throw this.#full(size, 0)
-    const commit = this.#commits.create()
+    const commit = this.#commits.openFor(size)
     const given = commit.add(records, size, ignore, givesSeqs)
     const failure = this.#writeNow(commit)
-    if (failure !== null) throw failure
-    const { seq } = /** @type {Packed} */ (commit.framed)
-    if (durability.mode === 'always') this.#leaveToSync(commit)
-    else this.#commits.recycle(commit)
-    if (isSynced) durability.syncNow()
-    this.#commits.joinLast()
-    return given?.seqs ?? seq
-  }
-
-  /** @param {Commit} commit  is in the file, and shown once it is durable. Nobody is called back */
-  #leaveToSync (commit) {
+    const seq = commit.seqs[0]
+    // Nobody is called back.
     commit.count = commit.size = 0
-    this.#commits.add(commit)
-    this.#start()
+    if (commit.state === 'written') {
+      this.#start()
+    } else {
+      list.pop()
+      this.#commits.recycle(commit)
+    }
+    if (failure !== null) throw failure
+    if (isSynced) durability.syncNow()
+    if (list.length > 1) this.#commits.joinLast()
+    return given?.seqs ?? seq
   }
 
   /** @type {(size: number, before: number) => LogError} */

@@ -1,15 +1,16 @@
 'use strict'
 // A commit: the appends that are written together, and the state that they are in. And the queue of commits.
 //
-//     queued ──> framed ──> written ──> shown ──> told
-//        └─────────┴───────────┴──────────┴────> failed ──> told
+//     open ──> closed ──> framed ──> written ──> shown ──> told
+//       └─────────┴─────────┴──────────┴───────────┴───> failed ──> told
 //
-// - queued: appends join, until the appender closes it
+// - open: appends join
+// - closed: no append joins any more, and what must be durable before the write is being made durable
 // - framed: its frames are being written to the file
 // - written: its frames are in the file. With `fsync: 'always'` it waits for a sync
 // - shown: its records can be read
 // - failed: `error` says why. Nothing of it is in the file, or the log is poisoned
-// - told: all its appends are called back; the object is used again
+// - told: its appends are being called back; then the object is used again
 //
 // Only the appender changes the state. It advances a commit either by waiting, or at once, for `flushSync`. Whoever
 // waited looks at the state afterwards, and goes on from there.
@@ -31,8 +32,8 @@ const KEPT_COUNT_MAX = 16 * 1024
  * records that are to be copied from the processor's cache.
  */
 class Commit {
-  /** @type {'queued' | 'framed' | 'written' | 'shown' | 'failed' | 'told'} */
-  state = 'queued'
+  /** @type {'open' | 'closed' | 'framed' | 'written' | 'shown' | 'failed' | 'told'} */
+  state = 'open'
   /** Set once it is framed. Valid until it is shown. @type {Packed | null} */
   framed = null
   /** Set if it failed. @type {Error | null} */
@@ -88,7 +89,7 @@ class Commit {
   }
 
   /**
-   * Removes appends while it is queued.
+   * Removes appends. It is not framed yet.
    * @param {(index: number) => number | null} keep  returns the size of an append that stays, null for one that goes
    */
   filter (keep) {
@@ -101,7 +102,7 @@ class Commit {
       if (given !== undefined) (kept.asking ??= new Map()).set(kept.count, given)
       kept.add(this.recordsOf(index), size, dones[index])
     }
-    Object.assign(this, kept)
+    Object.assign(this, kept, { state: this.state })
   }
 
   /** Adds the callbacks of another commit, without its records. @param {Commit} other  both are shown */
@@ -112,27 +113,15 @@ class Commit {
     }
     this.size += other.size
   }
-
-  /** Makes it an empty commit that is queued. */
-  clear () {
-    this.records.fill(NO_RECORD, 0, this.recordCount)
-    this.dones.fill(ignore, 0, this.count)
-    this.recordCount = this.count = this.size = 0
-    this.asking = this.framed = this.error = null
-    this.state = 'queued'
-  }
 }
 
 function ignore () {}
 
-/** The commits that are not told, in order. */
+/** The commits whose appends are not called back yet, in order. */
 class CommitQueue {
+  /** Only read it. @type {Commit[]} */
+  list = []
   #sizeMax
-  /** Those before `#start` are gone. @type {Commit[]} */
-  #list = []
-  #start = 0
-  /** The last one, while appends may join it. @type {Commit | null} */
-  #open = null
   /** @type {Commit[]} */
   #spare = []
 
@@ -141,61 +130,26 @@ class CommitQueue {
     this.#sizeMax = sizeMax
   }
 
-  get isEmpty () {
-    return this.#start === this.#list.length
-  }
-
-  /** @returns {Commit | null} */
-  get first () {
-    return this.#list[this.#start] ?? null
-  }
-
-  /** The last ones, which are not in the file yet. @returns {Commit[]} */
-  get unwritten () {
-    let start = this.#list.length
-    while (start > this.#start && isUnwritten(this.#list[start - 1])) start--
-    return this.#list.slice(start)
-  }
-
-  /** Those that are in the file and cannot be read yet. @returns {Array<Commit & { framed: Packed }>} */
-  get written () {
-    return /** @type {any} */ (this.#list.slice(this.#start).filter(({ state }) => state === 'written'))
-  }
-
   /**
    * @param {number} size  of an append's frames; 0 if it only waits for earlier appends
    * @returns {Commit}  the append must be added to it
    */
   openFor (size) {
-    const open = this.#open
+    const last = this.list[this.list.length - 1]
     // Appends that only wait get commits of their own, because all commits before them must be written first.
-    if (open !== null && open.size + size <= this.#sizeMax && (open.size === 0) === (size === 0)) return open
-    return (this.#open = this.add(this.create()))
+    const mayJoin = last?.state === 'open' && last.size + size <= this.#sizeMax && (last.size === 0) === (size === 0)
+    if (mayJoin) return last
+    const next = this.#spare.pop() ?? new Commit()
+    this.list.push(next)
+    return next
   }
 
-  /** An empty commit, which is not in the queue. */
-  create () {
-    return this.#spare.pop() ?? new Commit()
-  }
-
-  /** @param {Commit} commit  becomes the last one; no append joins it */
-  add (commit) {
-    this.#list.push(commit)
-    this.#open = null
-    return commit
-  }
-
-  /** @param {Commit} commit  no append joins it from now on */
-  close (commit) {
-    if (commit === this.#open) this.#open = null
-  }
-
-  /** Removes the first one. */
-  shift () {
-    this.#start++
-    if (this.#start < 1024 && this.#start < this.#list.length) return
-    this.#list.splice(0, this.#start)
-    this.#start = 0
+  /** The last ones, which are not in the file yet. */
+  get unwritten () {
+    const { list } = this
+    let start = list.length
+    while (start > 0 && isUnwritten(list[start - 1])) start--
+    return list.slice(start)
   }
 
   /**
@@ -203,27 +157,30 @@ class CommitQueue {
    * one must have been advanced at once: then nothing else knows it, and it can be used again.
    */
   joinLast () {
-    const { length } = this.#list
-    if (length - this.#start < 2) return
-    const [before, last] = this.#list.slice(-2)
-    if (before.state !== 'shown' || last.state !== 'shown') return
+    const [before, last] = this.list.slice(-2)
+    if (before?.state !== 'shown' || last?.state !== 'shown') return
     before.addCalls(last)
     before.framed = last.framed ?? before.framed
-    this.#list.pop()
+    this.list.pop()
     this.recycle(last)
   }
 
   /** @param {Commit} commit  is no longer used */
   recycle (commit) {
-    const isLarge = commit.records.length > KEPT_COUNT_MAX || commit.dones.length > KEPT_COUNT_MAX
-    commit.clear()
+    const { records, dones } = commit
+    records.fill(NO_RECORD, 0, commit.recordCount)
+    dones.fill(ignore, 0, commit.count)
+    commit.recordCount = commit.count = commit.size = 0
+    commit.asking = commit.framed = commit.error = null
+    commit.state = 'open'
+    const isLarge = records.length > KEPT_COUNT_MAX || dones.length > KEPT_COUNT_MAX
     if (!isLarge && this.#spare.length < SPARE_COUNT_MAX) this.#spare.push(commit)
   }
 }
 
 /** @param {Commit} commit */
 function isUnwritten ({ state }) {
-  return state === 'queued' || state === 'framed'
+  return state === 'open' || state === 'closed' || state === 'framed'
 }
 
 exports.Commit = Commit

@@ -88,7 +88,7 @@ class Durability {
   async sync () {
     if (this.error !== null) throw this.error
     const { promise } = (this.#next ??= createTurn())
-    this.#start()
+    if (!this.#isBusy) this.#run()
     return promise
   }
 
@@ -104,12 +104,8 @@ class Durability {
   runExclusive (action) {
     return new Promise((resolve, reject) => {
       this.#exclusive.push(() => action().then(resolve, reject))
-      this.#start()
+      if (!this.#isBusy) this.#run()
     })
-  }
-
-  #start () {
-    if (!this.#isBusy) this.#run()
   }
 
   async #run () {
