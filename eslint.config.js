@@ -103,7 +103,7 @@ module.exports = [
   },
   {
     // Functions in tests of pages run in a browser.
-    files: ['**/test/**', 'packages/testkit/**'],
+    files: ['**/test/**', 'lab/**', 'packages/testkit/**'],
     languageOptions: { globals: { document: 'readonly', navigator: 'readonly', window: 'readonly', WebSocket: 'readonly' } },
     rules: { 'max-lines-per-function': 'off', 'max-lines': 'off', complexity: 'off' }
   }

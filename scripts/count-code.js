@@ -1,6 +1,6 @@
 'use strict'
 // Lines of code: those with a token of JavaScript, so without comments and blank lines. Usage: node
-// scripts/count-code.js [folder or file ...]; tests are left out, unless they are named.
+// scripts/count-code.js [folder or file ...]; tests and the lab are left out, unless they are named.
 
 const { execFileSync } = require('node:child_process')
 const fs = require('node:fs')
@@ -8,7 +8,7 @@ const path = require('node:path')
 const acorn = require('acorn')
 
 const ROOT = path.join(__dirname, '..')
-const TEST = /(^|\/)test\//
+const TEST = /(^|\/)test\/|^lab\//
 
 /**
  * @param {string} text

@@ -14,15 +14,15 @@ function listDocuments () {
 
 /**
  * @param {string} [from]  the root of the repository
- * @returns {string[]}  all pages that are there, in a fixed order: those of the root, of `docs`, of the packages and of
- *   the bench
+ * @returns {string[]}  all pages that are there, in a fixed order: those of the root, of `docs`, of the packages, of
+ *   the bench and of the lab
  */
 function listPages (from = root) {
   const top = fs.readdirSync(from).filter((name) => name.endsWith('.md')).sort()
   const packages = path.join(from, 'packages')
   const names = fs.existsSync(packages) ? fs.readdirSync(packages).sort() : []
   const readmes = names.map((name) => `packages/${name}/README.md`)
-  return [...top, ...listMarkdown(from, 'docs'), ...readmes, ...listMarkdown(from, 'bench')]
+  return [...top, ...listMarkdown(from, 'docs'), ...readmes, ...listMarkdown(from, 'bench'), ...listMarkdown(from, 'lab')]
 }
 
 /** @type {(from: string, folder: string) => string[]} */

@@ -10,10 +10,12 @@ tape('count-code: a line counts if it has a token, and a text of two lines is tw
   t.end()
 })
 
-tape('count-code: tests are left out, unless they are named', (t) => {
+tape('count-code: tests and the lab are left out, unless they are named', (t) => {
   const files = (...places) => countCode(places).map(({ file }) => file)
   t.deepEqual(files('scripts/count-words.js', 'test/words.test.js'), ['scripts/count-words.js', 'test/words.test.js'])
   t.ok(files('packages/framing').every((file) => !file.includes('/test/')))
   t.ok(files('packages/framing/test').length > 0)
+  t.ok(files().every((file) => !file.startsWith('lab/')))
+  t.ok(files('lab').length > 100)
   t.end()
 })

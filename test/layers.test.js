@@ -105,6 +105,15 @@ tape('layers: only these files read the wall clock', (t) => {
   t.end()
 })
 
+tape('layers: nothing in the packages, not even a test, imports the lab', (t) => {
+  const files = fs.readdirSync(packages, { recursive: true }).filter((file) => file.endsWith('.js') && !file.includes('node_modules'))
+  const found = files.filter((file) => {
+    return /require\('(@millrace\/lab|[./]+\/lab\/)/.test(fs.readFileSync(path.join(packages, file), 'utf8'))
+  })
+  t.deepEqual(found, [])
+  t.end()
+})
+
 tape('layers: every package is placed', (t) => {
   t.deepEqual(fs.readdirSync(packages).sort(), [...Object.keys(layerOf), 'testkit'].sort())
   t.end()

@@ -163,7 +163,7 @@ function toName (file) {
 /** @returns {string[]}  paths from the root, of every *.test.js in a test folder */
 function findTestFiles () {
   // The longest first, so that none of them runs alone at the end.
-  const rooms = ['.', 'bench', ...fs.readdirSync(path.join(root, 'packages')).map((name) => path.join('packages', name))]
+  const rooms = ['.', 'bench', 'lab', ...fs.readdirSync(path.join(root, 'packages')).map((name) => path.join('packages', name))]
   return rooms
     .map((room) => path.join(room, 'test'))
     .filter((folder) => fs.existsSync(path.join(root, folder)))

@@ -21,7 +21,7 @@ const { listPages } = require('../pages')
 const LINK = /(`+)[\s\S]+?\1|(!?)\[((?:[^[\]]|\[[^\]]*\]|!\[[^\]]*\]\([^)]*\))*)\]\(([^()\s]+)\)/g
 const FENCE = /^( *)(`{3,}|~{3,})[^\n]*\n[\s\S]*?\n\1\2[`~]* *$/gm
 const SOURCE_IN_HTML = /\b(src|srcset|href)="(?!https?:|#|data:)([^"]+)"/g
-const ALONE = new Map([['README.md', 'index.md'], ['bench/README.md', 'bench/index.md'], ['docs/README.md', 'pages.md']])
+const ALONE = new Map([['README.md', 'index.md'], ['bench/README.md', 'bench/index.md'], ['lab/README.md', 'lab/index.md'], ['docs/README.md', 'pages.md']])
 
 /**
  * @param {string} root  of the repository

@@ -13,7 +13,6 @@ const { BlockFile, fileStorage } = require('..')
 const { thisThread } = require('../lib/lock/liveness')
 const { Holder } = require('./lock-holder')
 const { promises } = require('./open-blocks')
-const { runNamespaceRace, whyNot } = require('./lock-namespaces/run-namespace-race')
 const { recordStorage } = require('./record-storage')
 
 const HAS_FLOCK = process.platform === 'linux' && spawnSync('flock', ['--version']).error === undefined
@@ -482,11 +481,4 @@ tape('replaceWith: a file that cannot be given to the same owner takes no one\'s
   await blocks.append(Buffer.from(' more'))
   t.equal(fs.readFileSync(file, 'utf8'), 'some more', 'and it goes on as it was')
   await blocks.close()
-})
-
-const seed = Date.now() % 2 ** 31
-tape(`kernel lock: processes in several containers race for one file (seed ${seed})`, { skip: whyNot() ?? false }, async (t) => {
-  const { failures, figures } = await runNamespaceRace({ rounds: 9, seed, print: () => {} })
-  t.deepEqual(failures, [])
-  t.equal(figures.rounds, 9)
 })

@@ -1,3 +1,4 @@
+// @ts-nocheck
 'use strict'
 // The file system as it is where the kernel has no lock for files: the record beside a file is its lock.
 

@@ -1,3 +1,4 @@
+// @ts-nocheck
 'use strict'
 // Makes files of the checked framing by hand, from docs/internals/format.md alone: also what no writer of this version
 // makes, but every reader must read. Gaps, chunks that end anywhere, records split anywhere, padding, empty chunks.

@@ -1,3 +1,4 @@
+// @ts-nocheck
 'use strict'
 // Hurts small logs of the checked framing in every way that a disk may, one way at a time, and judges what becomes of
 // them: damage is noticed, no record is ever read with wrong bytes, and nothing that was durable is ever cut.

@@ -1,3 +1,4 @@
+// @ts-nocheck
 'use strict'
 // A slow, obvious decoder of the checked framing, written from docs/internals/format.md alone: it shares no line with
 // lib/.

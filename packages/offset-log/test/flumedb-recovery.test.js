@@ -1,6 +1,6 @@
 'use strict'
-// flumedb's views after a log is not what it was: put back from a copy, cut off by recovery, or left by a process that
-// was killed.
+// flumedb's views after a log is not what it was: put back from a copy, or cut off by recovery. The kills are in
+// lab/test/flume-kills.test.js.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -10,12 +10,8 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { flip, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { FlumeDatabase, collect } = require('./flume/database')
-const { runKills } = require('./flume/run-kills')
 
 const FRAMINGS = ['checked', 'offset32', 'offset48', 'offset53']
-// More of them: node packages/offset-log/test/flume/index.js
-const KILL_COUNT = 2
-const seed = Date.now() % 2 ** 31
 
 const newFile = () => path.join(temporaryFolder(), 'flume', 'log')
 
@@ -90,12 +86,6 @@ for (const framing of FRAMINGS) {
     await damaged.close()
     console.error = error
     t.ok(/rebuilding sum/.test(messages[2]), 'flumedb builds the view again and again, and can be closed')
-  })
-
-  tape(`flumedb on ${framing}: killed in the middle of appends, the views agree with the log (seed ${seed})`, async (t) => {
-    const { faults, count } = await runKills({ file: newFile(), framing, rounds: KILL_COUNT, seed })
-    t.deepEqual(faults, [])
-    t.ok(count > 0, `${count} records`)
   })
 }
 

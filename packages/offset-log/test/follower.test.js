@@ -6,9 +6,8 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { createRandom, failureOf, flip, inQuickRuns, isLongRun, SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
+const { createRandom, failureOf, flip, SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
-const { runFollow } = require('./follow/run-follow')
 
 const FRAMINGS = ['checked', 'offset32', 'offset48']
 
@@ -298,16 +297,6 @@ tape('follow: a process that waits for the next record goes on; one that does no
   t.equal(output, 'a\nb\n')
   await log.close()
 })
-
-// The framing that deletes and compacts meanwhile; in the long form the other one, too.
-for (const framing of isLongRun ? ['checked', 'offset32'] : ['checked']) {
-  tape(`follow: ${framing}: through deletions, kills and recoveries of the writer`, async (t) => {
-    const seed = Date.now() % 2 ** 31
-    const { faults, records, kills } = await runFollow({ commits: inQuickRuns(800, 2), kills: 3, seed, framing })
-    t.deepEqual(faults, [], `seed ${seed}`)
-    t.ok(records > inQuickRuns(500, 2) && kills === 3, `${records} records, ${kills} kills`)
-  })
-}
 
 const cannotMount = spawnSync('unshare', ['-m', 'true']).status !== 0 && 'needs root, to mount a file'
 

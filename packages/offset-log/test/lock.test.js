@@ -6,12 +6,10 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { Worker } = require('node:worker_threads')
-const { SimulatedDisk, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
-const { runLockRace } = require('./lock-race/run-lock-race')
 
 const FRAMINGS = ['checked', 'offset48']
-const ROUND_COUNT = inQuickRuns(10)
 const newPath = () => path.join(fs.realpathSync.native(temporaryFolder()), 'log')
 const record = (text) => Buffer.from(text)
 
@@ -159,14 +157,6 @@ tape('lock: a storage of one\'s own is nobody else\'s', async (t) => {
   await log.append(record('one'))
   t.deepEqual(disk.list(), ['/log'])
   await log.close()
-})
-
-const seed = Date.now() % 2 ** 31
-tape(`lock: processes race for a log, and one wins (seed ${seed})`, async (t) => {
-  const { failures, figures } = await runLockRace({ rounds: ROUND_COUNT, processes: 8, seed, print: () => {} })
-  t.deepEqual(failures, [])
-  t.equal(figures.winners, ROUND_COUNT)
-  t.equal(figures.refused, 7 * ROUND_COUNT)
 })
 
 tape('lock: false takes no lock, and leaves none behind', async (t) => {

@@ -1,3 +1,4 @@
+// @ts-nocheck
 'use strict'
 // The real storage with short writes, as the system may always make them: half a commit can then be on the disk when a
 // process is killed, or when a reader looks.

@@ -2,14 +2,12 @@
 // The rules of Windows, simulated: an open file cannot be renamed, replaced or removed, others get in the way for a
 // while, and folders cannot be synced.
 
-const path = require('node:path')
 const tape = require('tape')
 const { patientStorage } = require('@millrace/block-file')
 const { convert } = require('@millrace/migrate')
 const { repair } = require('@millrace/repair')
 const testkit = require('@millrace/testkit')
 const { OffsetLog } = require('..')
-const { runTorture } = require('./torture/run-torture')
 
 const { SimulatedDisk, createRandom, failureOf, faultyStorage, isLongRun, testLog, windowsStorage } = testkit
 const FILE = '/folder/log'
@@ -166,11 +164,4 @@ tape('snapshot, convert and repair, as on Windows', async (t) => {
     await log.close()
   }
   t.deepEqual(disk.list(), ['converted', 'copy', 'log', 'repaired'].map((name) => `/folder/${name}`))
-})
-
-tape(`torture, as on Windows (seed ${seed})`, async (t) => {
-  const logModule = path.join(__dirname, 'torture', 'windows')
-  const { figures, failures } = await runTorture({ seed, workloads: isLongRun ? 60 : 10, workers: 1, logModule })
-  t.deepEqual(failures, [])
-  t.comment(`${figures.distinct} distinct images`)
 })

@@ -13,7 +13,7 @@ const GROUPS = [
   { text: 'Cookbook', of: (target) => target.startsWith('cookbook/') },
   { text: 'Packages', of: (target) => target.startsWith('packages/') },
   { text: 'Reference', of: (target) => target.startsWith('reference/') },
-  { text: 'How it works', of: (target) => target.startsWith('internals/') && !target.includes('/decisions/') },
+  { text: 'How it works', of: (target) => /^(?:internals|lab)\//.test(target) && !target.includes('/decisions/') },
   { text: 'Decisions', of: (target) => target.includes('/decisions/') },
   { text: 'Measurements', of: (target) => target.startsWith('bench/') },
   { text: 'Project', of: (target) => !target.includes('/') }
@@ -24,6 +24,7 @@ const SIDEBARS = {
   '/reference/': ['Reference'],
   '/internals/': ['How it works', 'Decisions', 'Measurements'],
   '/bench/': ['Measurements', 'How it works'],
+  '/lab/': ['How it works', 'Decisions', 'Measurements'],
   '/': ['Begin', 'Guides', 'Cookbook', 'Project']
 }
 
@@ -93,7 +94,7 @@ export default defineConfig({
       ...groups.get('Begin').items.filter(({ link }) => link === '/start').map(({ link }) => ({ text: 'Start', link })),
       { text: 'Packages', link: groups.get('Packages').items[0].link, activeMatch: '^/packages/' },
       { text: 'Reference', link: '/reference/command', activeMatch: '^/reference/' },
-      { text: 'Internals', link: '/internals/architecture', activeMatch: '^/(?:internals|bench)/' }
+      { text: 'Internals', link: '/internals/architecture', activeMatch: '^/(?:internals|bench|lab)/' }
     ],
     ...address && { socialLinks: [{ icon: 'github', link: address }] }
   }

@@ -31,7 +31,7 @@
 // A record appears whole. So an empty record is what a power cut left, and nobody holds it. But if files cannot be
 // linked, they are copied, and an empty record may be one that is being copied.
 //
-// test/lock-model.test.js takes these steps in every order, with deaths between any two of them.
+// lab/test/lock-model.test.js takes these steps in every order, with deaths between any two of them.
 
 // If the record comes and goes this often, something else is at work.
 const ATTEMPT_COUNT_MAX = 1000

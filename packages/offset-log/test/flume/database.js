@@ -1,3 +1,4 @@
+// @ts-nocheck
 'use strict'
 // A flumedb on a log, with a reduced view and an index, and the question whether these agree with the log.
 

@@ -1,0 +1,15 @@
+// @ts-nocheck
+'use strict'
+// The log of one file, as a subject of the torture on real disks.
+
+const path = require('node:path')
+const { examineLog } = require('./examine')
+const { Story } = require('./story')
+
+exports.logModule = path.dirname(require.resolve('@millrace/offset-log'))
+exports.command = 'npm run torture -- --disk'
+exports.session = path.join(__dirname, 'file-session.js')
+exports.pickSettings = () => ({})
+exports.createStory = (salt) => new Story(salt)
+exports.open = (logModule, file) => require(logModule).OffsetLog(file)
+exports.examine = examineLog
