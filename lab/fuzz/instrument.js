@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Puts a counter into a source: at the start of every function and of every turn of a loop. Lines stay where they are.
 
@@ -46,7 +45,7 @@ function visit (node, onNode) {
  * @param {Array<{ at: number, text: string }>} insertions  those of what is inside come after those around it
  */
 function insert (source, insertions) {
-  const isClosing = ({ text }) => text.length === 1
+  const isClosing = (/** @type {{ text: string }} */ { text }) => text.length === 1
   const opening = insertions.filter((insertion) => !isClosing(insertion))
   // What ends where something around it ends is closed first.
   const closing = insertions.filter(isClosing).reverse()

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Damages bytes without knowing what they mean.
 
@@ -15,6 +14,7 @@ const BYTES = [0, 1, 0x7f, 0x80, 0xfe, 0xff]
  * @returns {Buffer}  often of another size
  */
 function mutateBytes (random, bytes, { edits = 1 + random(3), from = 0 } = {}) {
+  /** @type {Buffer} */
   let buf = Buffer.from(bytes)
   for (; edits > 0 && buf.length > 0; edits--) {
     const start = from < buf.length ? from : 0

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // What the fuzzer prints.
 
@@ -22,7 +21,7 @@ function printFigures ({ figures, seed, ms }) {
     }
   }
   const violations = figures.flatMap(({ violations }) => Object.entries(violations))
-  for (const kind of Object.keys(KINDS)) {
+  for (const kind of /** @type {Array<keyof typeof KINDS>} */ (Object.keys(KINDS))) {
     const sum = violations.filter(([name]) => name === kind).reduce((sum, [, value]) => sum + value, 0)
     console.log(`${count(sum)} ${KINDS[kind]}`)
   }
@@ -39,7 +38,7 @@ const UNITS = { steps: 'steps', callCount: 'calls of the storage', transferred: 
  */
 function describeLimit (target, name) {
   const { targets } = require('./targets')
-  const { fixed, perByte } = targets.find((one) => one.name === target).limits[name]
+  const { fixed, perByte } = /** @type {any} */ (targets.find((one) => one.name === target)).limits[name]
   return `the limit: ${count(fixed)} + ${perByte} a byte`
 }
 

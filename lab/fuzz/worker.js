@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A thread that runs one batch after the other, as it is told.
 
@@ -9,6 +8,7 @@ const { toLine } = require('./replay')
 const { targets } = require('./targets')
 
 const { root, heartbeat } = workerData
+const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
 // Which case is at hand: when it never ends, nobody else can tell.
 const current = new Float64Array(heartbeat)
 const examiner = new Examiner({ root })
@@ -16,14 +16,14 @@ examiner.stage.install()
 /** @type {Set<string>} */
 const seen = new Set()
 
-parentPort.on('message', async ({ name, describe, ...options }) => {
-  const target = targets.find((target) => target.name === name)
+port.on('message', async ({ name, describe, ...options }) => {
+  const target = /** @type {import('./examine').Target} */ (targets.find((target) => target.name === name))
   if (describe !== undefined) {
-    return parentPort.postMessage({ line: await describeCase(target, options.seed, describe) })
+    return port.postMessage({ line: await describeCase(target, options.seed, describe) })
   }
-  const onCase = (index) => { current[0] = index }
+  const onCase = (/** @type {number} */ index) => { current[0] = index }
   const { figures, reports } = await runBatch(examiner, { ...options, target, seen, onCase })
-  parentPort.postMessage({ figures: { ...figures }, reports })
+  port.postMessage({ figures: { ...figures }, reports })
 })
 
 /**

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // The crash test for as long as you like: simulated power cuts and kills before the steps of appending, rolling,
 // deleting, dropping, compressing and inflating. Usage: npm run torture:segments -- [--seconds 600] [--seed 1]
@@ -36,6 +35,7 @@ function parseOptions () {
   const misfit = Object.keys(values).find((name) => name !== 'seed' && Boolean(disk) === simulated.includes(name))
   if (misfit) throw new Error(`--${misfit} is for the torture ${disk ? 'without' : 'with'} --disk`)
   if (only !== undefined && !/^\d+\.\d+(\.\d+)?$/.test(only)) throw new Error(`--only needs history.generation.state, got ${only}`)
+  /** @type {Record<string, number>} */
   const numbers = { seed: Date.now() % 2 ** 31 }
   for (const [name, text] of Object.entries(others)) {
     numbers[name] = Number(text)

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Opens one image, compares it with what it may have, appends to it, closes it, opens it again and compares again.
 
@@ -78,7 +77,7 @@ async function open (OffsetLog, disk, fsync, cache) {
   try {
     await log.ready()
   } catch (err) {
-    throw new Violation('refused', `the log cannot be opened: ${err.stack}`)
+    throw new Violation('refused', `the log cannot be opened: ${/** @type {Error} */ (err).stack}`)
   }
   return log
 }
@@ -88,7 +87,7 @@ async function readAll (log) {
   try {
     return await readLog(log)
   } catch (err) {
-    throw new Violation('refused', `the log cannot be read: ${err.stack}`)
+    throw new Violation('refused', `the log cannot be read: ${/** @type {Error} */ (err).stack}`)
   }
 }
 
@@ -110,7 +109,7 @@ function checkObservables ({ since, durable }, found) {
 async function checkGet (log, found, random) {
   if (found.length === 0) return
   const { seq, buffer, start, end } = found[random(found.length)]
-  const value = await log.get(seq).catch((err) => { throw new Violation('wrong answer', `get ${seq}: ${err.stack}`) })
+  const value = await log.get(seq).catch((/** @type {Error} */ err) => { throw new Violation('wrong answer', `get ${seq}: ${err.stack}`) })
   if (value.compare(buffer, start, end) !== 0) throw new Violation('wrong answer', `get ${seq} gives other bytes than scan`)
 }
 
@@ -145,7 +144,7 @@ async function goOn (log, { found, expectation }, random, trace) {
     return after
   } catch (err) {
     if (err instanceof Violation) throw err
-    throw new Violation('refused', `the log cannot be written to any more: ${err.stack}`)
+    throw new Violation('refused', `the log cannot be written to any more: ${/** @type {Error} */ (err).stack}`)
   }
 }
 
@@ -164,14 +163,14 @@ async function checkLost (log, { shown }, found, random) {
     const isBack = seqs.has(seq) && !known.has(seq)
     if (isBack) throw new Violation('seq given twice', `what is appended is at ${seq}, where record ${record.id} was`)
     // Of a commit that is deleted it cannot be told whether it is there.
-    const isKept = record.commit.records.every(({ deletions }) => deletions.length === 0)
+    const isKept = record.commit?.records.every(({ deletions }) => deletions.length === 0)
     if (!seqs.has(seq) && seq < log.since.value && isKept) lost.push(seq)
   }
   if (lost.length === 0) return
   const seq = lost[random(lost.length)]
-  const scan = (range) => log.scan(range, () => {})
+  const scan = (/** @type {object} */ range) => log.scan(range, () => {})
   for (const ask of [() => log.get(seq), () => scan({ gt: seq }), () => scan({ gte: seq })]) {
-    const code = await ask().then(() => null, (err) => err.code)
+    const code = await ask().then(() => null, (/** @type {any} */ err) => err.code)
     if (code !== 'ERR_LOG_SEQ_LOST') throw new Violation('wrong answer', `${seq} is lost, and who asks is told: ${code}`)
   }
 }

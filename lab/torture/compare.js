@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Compares what a log has with what it may have: a beginning of the commits, each whole, with all that was promised.
 
@@ -92,7 +91,7 @@ function isSame (record, { seq, buffer, start, end }) {
   if (record.seq !== null && record.seq !== seq) return false
   const isEqual = end - start === record.bytes.length && record.bytes.compare(buffer, start, end) === 0
   // Where a commit is that may not be there, another one may have been appended.
-  if (!isEqual && record.seq !== null && !record.commit.isUncertain) {
+  if (!isEqual && record.seq !== null && !record.commit?.isUncertain) {
     throw new Violation('wrong answer', `record ${record.id} at ${seq} has other bytes than were appended`)
   }
   return isEqual

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Runs one thing at a time, and notices when it never answers or throws where nobody catches it.
 
@@ -16,7 +15,7 @@ class Guard {
     /** @type {((err: Error) => void) | null} */
     this._reject = null
     this._stuck = { task: 0, ms: 0 }
-    this._onThrown = (err) => this._reject?.(new Violation('thrown', `thrown where nobody can catch it: ${err?.stack ?? err}`))
+    this._onThrown = (/** @type {any} */ err) => this._reject?.(new Violation('thrown', `thrown where nobody can catch it: ${err?.stack ?? err}`))
   }
 
   install () {

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A process that appends to a log until it is killed. What was acknowledged goes to the parent through a pipe, at once:
 // what the parent has read was acknowledged before the kill.
@@ -41,7 +40,7 @@ function report (kind, index = 0, seq = 0) {
     try {
       written += fs.writeSync(PIPE_FD, message, written)
     } catch (err) {
-      if (err.code !== 'EAGAIN') throw err
+      if (/** @type {any} */ (err).code !== 'EAGAIN') throw err
     }
   }
 }
@@ -55,7 +54,7 @@ function run (options) {
   const { fileStorage } = require(require.resolve('@millrace/block-file', { paths: [options.logModule] }))
   const storage = shortWrites(fileStorage, options.writeSizeMax)
   const log = OffsetLog(options.path, { fsync: options.fsync, storage })
-  log.ready((err) => {
+  log.ready((/** @type {any} */ err) => {
     if (err) return fail(err)
     report(KINDS.OPENED, log.recovery?.size ?? 0, log.since.value)
     load?.begin(log)
@@ -88,7 +87,7 @@ class Load {
     if (this._isClosing) return
     const number = this._nextCommit++
     const { records, isBatch } = this._commitAt(number)
-    this._log.append(isBatch ? records : records[0], (err, seq) => {
+    this._log.append(isBatch ? records : records[0], (/** @type {any} */ err, /** @type {any} */ seq) => {
       if (err) return fail(err)
       this._checkDurable(this._isAlways ? seq : -1)
       report(KINDS.APPENDED, number, seq)
@@ -101,7 +100,7 @@ class Load {
 
   _sync () {
     const covered = this._log.since.value
-    this._log.sync((err) => {
+    this._log.sync((/** @type {any} */ err) => {
       if (err) return fail(err)
       this._checkDurable(covered)
     })
@@ -121,7 +120,7 @@ class Load {
     const index = this._deleteCount++
     // Asked for is reported too: until it is acknowledged a delete may have happened or not.
     for (const seq of seqs) report(KINDS.DELETING, index, seq)
-    this._log.del(seqs.length === 1 ? seqs[0] : seqs, (err) => {
+    this._log.del(seqs.length === 1 ? seqs[0] : seqs, (/** @type {any} */ err) => {
       if (err) return fail(err)
       report(KINDS.DELETED, index)
     })
@@ -137,7 +136,7 @@ class Load {
 
   _close () {
     this._isClosing = true
-    this._log.close((err) => err ? fail(err) : report(KINDS.CLOSED))
+    this._log.close((/** @type {any} */ err) => err ? fail(err) : report(KINDS.CLOSED))
   }
 }
 

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // What a log must hold after its writer was killed: what was appended, acknowledged and deleted, record by record.
 
@@ -142,7 +141,7 @@ class Model {
   async _checkDeleted (log) {
     for (const [seq, isAcknowledged] of this._deletes) {
       if (!isAcknowledged) continue
-      const code = await log.get(seq).then(() => 'no error', (err) => err.code)
+      const code = await log.get(seq).then(() => 'no error', (/** @type {any} */ err) => err.code)
       if (code === 'flumelog:deleted') continue
       throw new Violation('promised lost', `seq ${seq} was deleted, but get gives ${code}`)
     }
@@ -174,7 +173,7 @@ class Items {
   }
 
   get value () {
-    return this._item.value
+    return this._item?.value
   }
 
   async advance () {

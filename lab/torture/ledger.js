@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // What was asked of a log, what it answered and what it promised, each with the time it happened. Times are counts of
 // the calls that changed the disk: what happened at time 5 was known before call 5, and a crash there may not undo it.
@@ -214,7 +213,7 @@ class Ledger {
     for (const { seq, at } of this._covered) {
       for (const commit of this.commits) {
         const first = commit.records.find((record) => record.seq !== null)
-        if (commit.askedAt <= at && first && first.seq <= seq) this._promiseCommit(commit, at)
+        if (commit.askedAt <= at && first && Number(first.seq) <= seq) this._promiseCommit(commit, at)
       }
     }
   }

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // The command line of the torture.
 
@@ -104,7 +103,7 @@ function checkTogether (options) {
   try {
     options.replay = fromLine(options.replay)
   } catch (err) {
-    throw new UsageError(`--replay: ${err.message}`)
+    throw new UsageError(`--replay: ${/** @type {Error} */ (err).message}`)
   }
 }
 

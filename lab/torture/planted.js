@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Plants known bugs into copies of the shipping source, one at a time, and lets the oracles look for them: a harness
 // that finds nothing in the log must find something in each of these.
@@ -45,7 +44,7 @@ async function runPlanted ({ seed = SEED, only = '', print = console.log } = {})
   if (wanted.length === 0) failures.push({ kind: 'nothing to do', message: `no bug has ${only} in its name` })
   const figures = { bugs: chosen.length, caught: 0 }
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-planted-'))
-  const fail = (kind, message) => failures.push({ kind, message })
+  const fail = (/** @type {string} */ kind, /** @type {string} */ message) => failures.push({ kind, message })
   try {
     if (failures.length === 0) {
       const runner = new Runner({ folder, seed, print, fail, figures })
@@ -157,7 +156,7 @@ function checkPatches (bugs) {
       applyPatches(patches)
       return []
     } catch (err) {
-      return [{ kind: 'patch does not apply', message: `${name}: ${err.message}` }]
+      return [{ kind: 'patch does not apply', message: `${name}: ${/** @type {Error} */ (err).message}` }]
     }
   })
 }

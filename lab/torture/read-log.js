@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Reads all of a log.
 
@@ -12,7 +11,7 @@
 async function readLog (log, range = {}) {
   /** @type {Found[]} */
   const found = []
-  await log.scan(range, (chunk) => {
+  await log.scan(range, (/** @type {any} */ chunk) => {
     const { buffer, count, seqs, starts, ends } = chunk
     if (count === 0) return
     // The chunk is the log's again when this returns. One copy for all of its records.

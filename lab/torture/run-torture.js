@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // The torture, for programs: campaigns in threads, their figures added up.
 
@@ -46,7 +45,7 @@ async function runTorture ({
   const endMs = started + seconds * 1000
   const failuresMax = stopAtFailure ? 1 : FAILURES_MAX
   const options = { logModule, seed, stride: Math.max(1, workers), workloads, endMs, failuresMax, shrinks }
-  const onProgress = ({ failure }) => { if (failure) onFailure(failure) }
+  const onProgress = (/** @type {{ failure?: Failure }} */ { failure }) => { if (failure) onFailure(failure) }
   const results = workers === 0
     ? [await runCampaign({ ...options, first: 0, onProgress })]
     : await runThreads(workers, options, onProgress)
@@ -104,7 +103,7 @@ function watch (thread, onProgress) {
   return new Promise((resolve, reject) => {
     let workload = -1
     const timer = setInterval(() => resolve(stuck(workload, onProgress)), SILENCE_MS_MAX)
-    const end = (settle) => (value) => {
+    const end = (/** @type {(value: any) => void} */ settle) => (/** @type {any} */ value) => {
       clearInterval(timer)
       settle(value)
     }
@@ -115,7 +114,7 @@ function watch (thread, onProgress) {
       onProgress(progress)
     })
     thread.on('error', end(reject))
-    thread.on('exit', end((code) => reject(new Error(`a thread ended with code ${code} in workload ${workload}`))))
+    thread.on('exit', end((/** @type {number} */ code) => reject(new Error(`a thread ended with code ${code} in workload ${workload}`))))
   })
 }
 

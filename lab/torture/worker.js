@@ -1,12 +1,12 @@
-// @ts-nocheck
 'use strict'
 // A thread that runs a campaign, and tells how it goes.
 
 const { parentPort, workerData } = require('node:worker_threads')
 const { runCampaign } = require('./campaign')
 
-const onProgress = (progress) => parentPort.postMessage({ progress })
+const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
+const onProgress = (/** @type {any} */ progress) => port.postMessage({ progress })
 
 runCampaign({ ...workerData, onProgress }).then((result) => {
-  parentPort.postMessage({ result }, [result.figures.hashes.buffer])
+  port.postMessage({ result }, [/** @type {any} */ (result.figures).hashes.buffer])
 })

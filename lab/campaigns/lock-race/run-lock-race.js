@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // The race: its rounds, and what is checked after each.
 
@@ -35,7 +34,7 @@ async function runLockRace ({ rounds, processes, seed = Date.now() % 2 ** 31, pr
     for (let round = 0; round < rounds && race.failures.length === 0; round++) await race.play(round)
     if (race.failures.length === 0) await race.checkLog()
   } catch (err) {
-    race.failures.push(err.stack)
+    race.failures.push(/** @type {Error} */ (err).stack)
   } finally {
     race.end()
   }
@@ -62,6 +61,7 @@ class Race {
     /** @type {string[]} what the winners of this log have appended */
     this._appended = []
     this._pids = new Set()
+    /** @type {any[]} */
     this.failures = []
     this.figures = { rounds: 0, fresh: 0, stale: 0, claimed: 0, winners: 0, refused: 0, claims: 0, holders: 0 }
   }

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Whether what a log answered fits together, and what may be there at all.
 
@@ -93,9 +92,9 @@ function judgeWritten ({ append, maxRecordSize, order }, { written, again, recov
     return
   }
   // Where positions have gaps the way to a record leads over pages that may be damaged.
-  const isHidden = (data) => order === 'whole' && data.code === 'ERR_LOG_CORRUPT'
-  const isSame = (data) => data instanceof Uint8Array && data.length === append && data.every((byte) => byte === 0xa7)
-  const isData = (data) => isSame(data) || isHidden(data)
+  const isHidden = (/** @type {any} */ data) => order === 'whole' && data.code === 'ERR_LOG_CORRUPT'
+  const isSame = (/** @type {any} */ data) => data instanceof Uint8Array && data.length === append && data.every((byte) => byte === 0xa7)
+  const isData = (/** @type {any} */ data) => isSame(data) || isHidden(data)
   ensure(synced === undefined, () => `sync fails with ${show(synced)}`)
   ensure(closed === undefined, () => `close fails with ${show(closed)}`)
   ensure(isData(got), () => `what was appended at ${seq} reads ${show(got)}`)

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Sound logs to start from: as writers left them, at every moment of a session, and made by hand from
 // docs/internals/format.md.
@@ -126,7 +125,7 @@ class Session {
       await this._noteRecords()
     } catch (err) {
       // A crash may have taken what was on stable storage, and a deletion in it: that shows when all is read.
-      if (err.code !== 'ERR_LOG_CORRUPT') throw err
+      if (/** @type {any} */ (err).code !== 'ERR_LOG_CORRUPT') throw err
       await this._log.close()
       this._beginAnew()
     }

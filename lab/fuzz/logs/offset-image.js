@@ -1,10 +1,10 @@
-// @ts-nocheck
 'use strict'
 // Logs of the legacy framings, taken apart and put together again with sizes and ends that agree where they should not.
 
 const { makeNoise, mutateBytes } = require('../mutate-bytes')
 const { hostileNumber, writeNumber } = require('../numbers')
 
+/** @type {Record<string, number>} */
 const END_SIZES = { offset32: 4, offset48: 6, offset53: 8 }
 
 /**

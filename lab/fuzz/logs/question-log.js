@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Opens a log, asks everything that can be asked of it, and writes to it if it may be written.
 
@@ -65,7 +64,7 @@ async function readLog (log, { seqs, bound, pick }) {
     supports: { ...log.supports },
     forward,
     backward,
-    gets: []
+    gets: /** @type {Array<[number, any]>} */ ([])
   }
   const { items } = forward
   const known = [items[0], items[items.length - 3], items[Math.floor(items.length / 6) * 3]]

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // What hostile records are asked for: filters, keys and paths that are compiled once, and those that a record suggests.
 
@@ -20,7 +19,7 @@ for (let index = 0; index < 8; index++) WHERES.push([WHERES[1 + index * 3], WHER
 
 const finite = NUMBERS.filter(Number.isFinite)
 for (const [index, path] of [...PATHS, ...KEYS.map((key) => [key]), ['a', 0], [1, 'a'], ['value', 2 ** 31]].entries()) {
-  const at = (list) => list[index * 3 % list.length]
+  const at = (/** @type {any[]} */ list) => list[index * 3 % list.length]
   WHERES.push([
     { path, [at(['gt', 'gte', 'lt', 'lte'])]: at(index % 2 ? finite : TEXTS) },
     { path, gte: at(finite), lt: at(finite) + 200 },

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Hostile records: sound ones that were tampered with, two in one, nests, giants and noise.
 
@@ -109,7 +108,7 @@ function makeGiant (random) {
  * @returns {Node}
  */
 function giantTree (random, count) {
-  const keyOf = pick(random, [(index) => `k${index}`, String, (index) => 'x'.repeat(index % 50) + index])
+  const keyOf = pick(random, [(/** @type {number} */ index) => `k${index}`, String, (/** @type {number} */ index) => 'x'.repeat(index % 50) + index])
   switch (random(6)) {
     case 0: return { type: ARRAY, payload: null, children: Array.from({ length: count }, () => makeScalar(random)) }
     case 1: return { type: STRING, payload: Buffer.alloc(count * 20, pick(random, ['a', 'é', '\xff'])), children: null }

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // The parts of a checked head, and what tells one framing from another: decoded alone, millions of times.
 
@@ -160,7 +159,7 @@ function detect (library, bytes) {
   }
   let answer
   let answerCount = 0
-  library.load('offset-log/lib/recover/identify.js').detectFraming(blocks, (err, framing) => {
+  library.load('offset-log/lib/recover/identify.js').detectFraming(blocks, (/** @type {any} */ err, /** @type {any} */ framing) => {
     answerCount++
     if (err) throw err
     answer = framing?.name ?? framing

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // `repair`: makes a sound log of a hostile one, and leaves that one as it is.
 
@@ -85,9 +84,9 @@ exports.run = async ({ bytes, plan }, surroundings) => {
  * @param {Record<string, any>} answers
  */
 exports.judge = ({ bytes, plan }, { report, files, out }) => {
-  ensureSame('the damaged log, afterwards', files.find(([path]) => path === FILE), [FILE, bytes.length, crc32(bytes)])
+  ensureSame('the damaged log, afterwards', files.find((/** @type {any[]} */ [path]) => path === FILE), [FILE, bytes.length, crc32(bytes)])
   const expected = !(report instanceof Failure) && plan.write ? [FILE, OUT] : [FILE]
-  ensureSame('the files, afterwards', files.map(([path]) => path), expected)
+  ensureSame('the files, afterwards', files.map((/** @type {any[]} */ [path]) => path), expected)
   if (out === null) return
   ensure(!(out.opened instanceof Failure) && out.damage.length === 0, () => `the repaired log: ${show(out)}`)
   const [forward, backward] = out.read

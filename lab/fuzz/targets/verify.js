@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // `verify`: goes through hostile logs, writes nothing, and agrees with those who read them.
 
@@ -66,7 +65,7 @@ exports.run = async ({ bytes, plan }, surroundings) => {
   storage.put(FILE, bytes)
   /** @type {any[]} */
   const told = []
-  const options = { framing, rangesMax, suspects, storage, onDamage: (range) => told.push(range) }
+  const options = { framing, rangesMax, suspects, storage, onDamage: (/** @type {any} */ range) => told.push(range) }
   const report = await ask('verify', (cb) => verify(FILE, options, cb))
   const { changeCount } = storage
   /** @type {Record<string, any>} */

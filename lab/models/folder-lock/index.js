@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // All scenarios, which takes some minutes.
 // Usage: node lab/models/folder-lock [part of a scenario's title]

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Loads the logs anew, with bugs in them if asked.
 
@@ -6,7 +5,10 @@ const Module = require('node:module')
 const path = require('node:path')
 
 const PACKAGES = path.join(__dirname, '..', '..', '..', 'packages')
-/** Thousands of logs are left open. The end of this process has nothing to do for them, and so must not keep them. */
+/**
+ * Thousands of logs are left open. The end of this process has nothing to do for them, and so must not keep them.
+ * @type {Record<string, Array<[find: string, replace: string]>>}
+ */
 const LEFT_OPEN = {
   'offset-log/lib/durability.js': [[
     "if (openLogs.size === 0) process.on('beforeExit', finishAll).on('exit', finishAllNow)\n    openLogs.add(this)", ''

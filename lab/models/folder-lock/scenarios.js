@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Who does what in a folder. `interruptions` bounds how often a process stops although it could go on.
 
@@ -10,12 +9,12 @@ const CLOSED = ['open', 'append', 'roll', 'append', 'close']
 const UNLOCKED = [...CLOSED, 'forget']
 const KILLED = ['open', 'append', 'roll', 'append', 'die']
 
-const short = (at) => ({ script: SHORT, at })
-const without = (script) => ({ script, hasKernelLocks: false })
+const short = (/** @type {any} */ at) => ({ script: SHORT, at })
+const without = (/** @type {any} */ script) => ({ script, hasKernelLocks: false })
 
 /**
  * By title. The long ones take minutes.
- * @type {Record<string, { quick: object[], long: object[] }>}
+ * @type {Record<string, { quick: any[], long: any[] }>}
  */
 exports.scenarios = {
   'a new folder': {

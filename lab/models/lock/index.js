@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // All scenarios, in every order of their steps. It takes some minutes and gigabytes.
 // Usage: node --max-old-space-size=8000 lab/models/lock [part of a scenario's title]

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // What there may be when actors begin to take a lock.
 
@@ -9,6 +8,7 @@ const CLAIM = 'e'.repeat(16)
 const CLAIM_ON_CLAIM = 'f'.repeat(16)
 
 /** A record that a dead one left. */
+/** @param {string} nonce */
 function left (nonce) {
   return JSON.stringify({ ...recordOf(DEAD_PID), nonce })
 }
@@ -22,7 +22,7 @@ const blankClaim = { [LOCK]: '\0\0\0', [`${LOCK}.${'0'.repeat(16)}`]: '' }
 /**
  * By title. The long ones take minutes. Without links nobody dies: who is killed while it copies leaves a lock that has
  * to be removed by hand.
- * @type {Record<string, { quick: object[], long: object[], files?: Record<string, string> }>}
+ * @type {Record<string, { quick: any[], long: any[], files?: Record<string, string> }>}
  */
 exports.scenarios = {
   'no lock': {

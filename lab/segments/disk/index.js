@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // The log of segments, as a subject of the torture on real disks.
 
@@ -11,6 +10,6 @@ exports.logModule = path.dirname(require.resolve('@millrace/segmented-log'))
 exports.command = 'npm run torture:segments -- --disk'
 exports.session = path.join(__dirname, 'session.js')
 exports.pickSettings = pickSettings
-exports.createStory = (salt, settings) => new SegmentsStory(salt, settings)
-exports.open = (logModule, folder) => require(logModule).SegmentedLog(folder)
+exports.createStory = (/** @type {number} */ salt, /** @type {any} */ settings) => new SegmentsStory(salt, settings)
+exports.open = (/** @type {string} */ logModule, /** @type {string} */ folder) => require(logModule).SegmentedLog(folder)
 exports.examine = examineFolder

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // The logs of the torture on real disks: their options and their records.
 
@@ -62,7 +61,7 @@ function createOptions ({ segmentSize, compress, openSegments, maxCount, keeps }
     segmentSize,
     openSegments,
     compress,
-    time: ({ id }) => id,
+    time: (/** @type {{ id: number }} */ { id }) => id,
     ...(maxCount !== null && { maxCount }),
     ...(keeps && { keep: { where: { path: ['isChosen'], equals: true } } })
   }
@@ -93,7 +92,7 @@ async function untilWhole (read) {
     try {
       return await read()
     } catch (err) {
-      if (err.code !== 'ERR_LOG_SEQ_RETAINED' || attempt === READ_ATTEMPTS_MAX) throw err
+      if (/** @type {any} */ (err).code !== 'ERR_LOG_SEQ_RETAINED' || attempt === READ_ATTEMPTS_MAX) throw err
     }
   }
 }

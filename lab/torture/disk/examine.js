@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Opens the log that a crash has left on a mounted disk, compares it with what it may have, goes on with it, closes and
 // opens it again, and looks for what is left over beside it.
@@ -27,7 +26,7 @@ async function examineLog ({ root, file, logModule, story, at, seed }) {
   const random = seededRandom(...seed)
   const expectation = story.ledgerAt(at).expect(at, false)
   const offsetLog = { ...require(logModule), ...require(require.resolve('@millrace/repair', { paths: [logModule] })) }
-  const open = (options) => openLog(offsetLog, file, options)
+  const open = (/** @type {object} */ options) => openLog(offsetLog, file, options)
   if (random(4) === 0) await readOnly(open, file, expectation)
   const log = await open({ fsync: pickWeighted(random, FSYNC_WEIGHTS) })
   try {
@@ -59,7 +58,7 @@ async function openLog ({ OffsetLog }, file, options) {
     await log.ready()
   } catch (err) {
     await log.close().catch(() => {})
-    throw new Violation('refused', `the log cannot be opened: ${err.stack}`)
+    throw new Violation('refused', `the log cannot be opened: ${/** @type {Error} */ (err).stack}`)
   }
   if (!log.recovery?.damage?.length) return log
   await log.close().catch(() => {})
@@ -87,7 +86,7 @@ async function readOnly (open, file, expectation) {
 
 /** @param {any} log */
 async function compact (log) {
-  await log.compact().catch((err) => { throw new Violation('refused', `the log cannot be compacted: ${err.stack}`) })
+  await log.compact().catch((/** @type {Error} */ err) => { throw new Violation('refused', `the log cannot be compacted: ${err.stack}`) })
 }
 
 /**

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A session of a log of one file. Usage, by history.js: node file-session.js <JSON of SessionOptions>
 
@@ -14,7 +13,7 @@ class FileSession extends Session {
     return [...super._steps(), /** @type {[number, () => Promise<void>]} */ ([6, this._compact])]
   }
 
-  /** A compaction that is cut short by closing is no failure. */
+  /** A compaction that is cut short by closing is no failure. @param {string} what @param {string} code */
   _isHarmless (what, code) {
     return what === 'compact' && code === 'ERR_LOG_CLOSED'
   }

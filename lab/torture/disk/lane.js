@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // One lane of the campaign: histories, one after the other, in a mount namespace that ends with it.
 // Usage, by index.js: unshare -m node lane.js <JSON of LaneOptions>, with a channel for messages
@@ -33,7 +32,7 @@ async function run ({ folder, subject: subjectModule, logModule, seed, first, st
   const bootFile = path.join(folder, 'boot-id')
   fs.writeFileSync(bootFile, bootId)
   execFileSync('mount', ['--bind', bootFile, BOOT_ID])
-  const send = (message) => process.send?.(message)
+  const send = (/** @type {any} */ message) => process.send?.(message)
   for (let index = only?.history ?? first; !state.isOver; index += stride) {
     const own = path.join(folder, String(index))
     fs.mkdirSync(own)

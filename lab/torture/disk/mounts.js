@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Real ext4 on disks of ours: makes the file system, mounts it on a recorded disk or on the image of a crash, and takes
 // it down again. Runs in a mount namespace of its own, so that nothing stays mounted when it ends.
@@ -159,7 +158,7 @@ async function unmount (target) {
       return
     } catch (err) {
       // A process that was killed may not be quite gone, nor a loop device.
-      if (tries === UNMOUNT_TRIES_MAX || !/busy/.test(err.message)) throw err
+      if (tries === UNMOUNT_TRIES_MAX || !/busy/.test(/** @type {Error} */ (err).message)) throw err
       await wait(WAIT_MS)
     }
   }

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // The log of one file, as a subject of the torture on real disks.
 
@@ -10,6 +9,6 @@ exports.logModule = path.dirname(require.resolve('@millrace/offset-log'))
 exports.command = 'npm run torture -- --disk'
 exports.session = path.join(__dirname, 'file-session.js')
 exports.pickSettings = () => ({})
-exports.createStory = (salt) => new Story(salt)
-exports.open = (logModule, file) => require(logModule).OffsetLog(file)
+exports.createStory = (/** @type {number} */ salt) => new Story(salt)
+exports.open = (/** @type {string} */ logModule, /** @type {string} */ file) => require(logModule).OffsetLog(file)
 exports.examine = examineLog

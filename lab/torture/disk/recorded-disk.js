@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A disk that writes down what the kernel asks of it: one file, served by FUSE, for a loop device to lie on. Each write
 // and each flush goes into the record with the time it came, so that any crash can be made of it afterwards. While the
@@ -80,12 +79,13 @@ class RecordedDisk {
         size = fs.readSync(this._fuse, request)
         isMounted = true
       } catch (err) {
-        if (err.code === 'ENODEV') return
-        if (err.code === 'EPERM' && !isMounted && Date.now() < giveUpAt) {
+        const { code = '' } = /** @type {NodeJS.ErrnoException} */ (err)
+        if (code === 'ENODEV') return
+        if (code === 'EPERM' && !isMounted && Date.now() < giveUpAt) {
           Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAIT_MS)
           continue
         }
-        if (['EINTR', 'ENOENT', 'EAGAIN'].includes(err.code)) continue
+        if (['EINTR', 'ENOENT', 'EAGAIN'].includes(code)) continue
         throw err
       }
       this._answer(request.subarray(0, size))
@@ -106,7 +106,7 @@ class RecordedDisk {
       fs.writeSync(this._fuse, Buffer.concat([head, body]))
     } catch (err) {
       // Whoever asked has been killed.
-      if (err.code !== 'ENOENT') throw err
+      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'ENOENT') throw err
     }
   }
 

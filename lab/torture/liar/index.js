@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A log whose disk says that it has synced it, and has not: what the torture must notice.
 
@@ -9,8 +8,10 @@ const { OffsetLog } = require('@millrace/offset-log')
  * @param {{ storage: any }} options
  */
 exports.OffsetLog = (path, { storage, ...options }) => {
-  const open = (file, openOptions, cb) => storage.open(file, openOptions, (err, handle) => {
-    cb(err, file === path && handle ? { ...handle, sync: (cb) => process.nextTick(cb, null) } : handle)
+  /** @type {(file: string, openOptions: object, cb: (err: Error | null, handle?: any) => void) => void} */
+  const open = (file, openOptions, cb) => storage.open(file, openOptions, /** @type {typeof cb} */ (err, handle) => {
+    const lie = (/** @type {any} */ cb) => process.nextTick(cb, null)
+    cb(err, file === path && handle ? { ...handle, sync: lie } : handle)
   })
   return OffsetLog(path, { ...options, storage: { ...storage, open } })
 }

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A script that does everything once that a log can do, and writes down in a ledger what was promised, whatever fails.
 
@@ -146,7 +145,7 @@ class Script {
 
   async _checkPoison () {
     if (!this._hasSyncFailed) return
-    const err = await this._log.append(Buffer.from('not to be taken')).then(() => null, (err) => err)
+    const err = await this._log.append(Buffer.from('not to be taken')).then(() => null, (/** @type {any} */ err) => err)
     if (err?.code === 'ERR_LOG_POISONED') return
     throw new Violation('not poisoned', `an append after a failed sync ${err ? `fails with ${err.stack}` : 'succeeds'}`)
   }
@@ -162,8 +161,8 @@ class Script {
       return answer ?? 0
     } catch (err) {
       this.at++
-      if (typeof err.code === 'string') return null
-      throw new Violation('wrong answer', `an error without a code: ${err.stack}`)
+      if (typeof /** @type {any} */ (err).code === 'string') return null
+      throw new Violation('wrong answer', `an error without a code: ${/** @type {Error} */ (err).stack}`)
     }
   }
 }
