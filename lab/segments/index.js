@@ -19,7 +19,7 @@ const STATES = 500
 
 async function main () {
   const { disk, windows, stop, only, record, log, ...numbers } = parseOptions()
-  if (!disk) return torture({ seconds: 600, isWindows: windows, ...numbers })
+  if (!disk) return torture(/** @type {any} */ ({ seconds: 600, isWindows: windows, ...numbers }))
   const logModule = log && path.resolve(log)
   const given = { states: STATES, workers: 2, ...numbers, only, record, logModule, stop }
   const { failures } = await runDisk({ subject: SUBJECT, ...given })

@@ -172,8 +172,9 @@ class Items {
     return this._item?.seq ?? -1
   }
 
+  /** @returns {Buffer}  not at the end */
   get value () {
-    return this._item?.value
+    return /** @type {any} */ (this._item).value
   }
 
   async advance () {

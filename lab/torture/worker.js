@@ -8,5 +8,6 @@ const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPor
 const onProgress = (/** @type {any} */ progress) => port.postMessage({ progress })
 
 runCampaign({ ...workerData, onProgress }).then((result) => {
-  port.postMessage({ result }, [/** @type {any} */ (result.figures).hashes.buffer])
+  const { hashes } = /** @type {any} */ (result.figures)
+  port.postMessage({ result }, [hashes.buffer])
 })

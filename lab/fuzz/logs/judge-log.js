@@ -93,7 +93,8 @@ function judgeWritten ({ append, maxRecordSize, order }, { written, again, recov
   }
   // Where positions have gaps the way to a record leads over pages that may be damaged.
   const isHidden = (/** @type {any} */ data) => order === 'whole' && data.code === 'ERR_LOG_CORRUPT'
-  const isSame = (/** @type {any} */ data) => data instanceof Uint8Array && data.length === append && data.every((byte) => byte === 0xa7)
+  /** @type {(data: any) => boolean} */
+  const isSame = (data) => data instanceof Uint8Array && data.length === append && data.every((byte) => byte === 0xa7)
   const isData = (/** @type {any} */ data) => isSame(data) || isHidden(data)
   ensure(synced === undefined, () => `sync fails with ${show(synced)}`)
   ensure(closed === undefined, () => `close fails with ${show(closed)}`)

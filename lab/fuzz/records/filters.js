@@ -81,7 +81,8 @@ function suggestWhere (value, pick) {
     const keys = Object.keys(value)
     if (keys.length === 0 || path.length > 20) return null
     const key = keys[rest % keys.length]
-    if (Array.isArray(value) && isPrimitive(value[key]) && rest % 2 > 0) return { path, includes: value[key] }
+    const item = Array.isArray(value) ? value[Number(key)] : undefined
+    if (Array.isArray(value) && isPrimitive(item) && rest % 2 > 0) return { path, includes: item }
     path.push(Array.isArray(value) ? Number(key) : key)
     value = value[key]
   }

@@ -11,5 +11,6 @@ exports.command = 'npm run torture:segments -- --disk'
 exports.session = path.join(__dirname, 'session.js')
 exports.pickSettings = pickSettings
 exports.createStory = (/** @type {number} */ salt, /** @type {any} */ settings) => new SegmentsStory(salt, settings)
-exports.open = (/** @type {string} */ logModule, /** @type {string} */ folder) => require(logModule).SegmentedLog(folder)
+/** @type {(logModule: string, folder: string) => any} */
+exports.open = (logModule, folder) => require(logModule).SegmentedLog(folder)
 exports.examine = examineFolder

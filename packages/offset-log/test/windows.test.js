@@ -2,6 +2,7 @@
 // The rules of Windows, simulated: an open file cannot be renamed, replaced or removed, others get in the way for a
 // while, and folders cannot be synced.
 
+const path = require('node:path')
 const tape = require('tape')
 const { patientStorage } = require('@millrace/block-file')
 const { convert } = require('@millrace/migrate')
