@@ -15,14 +15,23 @@ const folders = []
 
 /**
  * Makes a folder for a test.
- * @returns {string}  a fresh folder, removed when the process ends
+ * @returns {string}  the real path of a fresh folder, removed when the process ends
  */
 function temporaryFolder () {
   // First of the listeners, because tape's listener ends the process.
   if (folders.length === 0) process.prependListener('exit', removeAll)
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-'))
+  const folder = fs.realpathSync.native(fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-')))
   folders.push(folder)
   return folder
+}
+
+/**
+ * Makes a folder for a test, and names something in it.
+ * @param {...string} names  of the folders on the way, which are not made, and of the file
+ * @returns {string}  a path where nothing is yet
+ */
+function newPath (...names) {
+  return path.join(temporaryFolder(), ...names)
 }
 
 function removeAll () {
@@ -110,6 +119,18 @@ async function failureOf (run) {
 }
 
 /**
+ * Reads a stream to its end.
+ * @template T
+ * @param {AsyncIterable<T>} source  such as `log.stream()`
+ * @returns {Promise<T[]>}  all of its items
+ */
+async function collect (source) {
+  const items = []
+  for await (const item of source) items.push(item)
+  return items
+}
+
+/**
  * Waits for what must happen at some time. A test that waits for a fixed time fails on a busy machine.
  * @param {() => unknown} isTrue  may return a promise. Asked again and again; after a minute an error shows its text
  */
@@ -134,11 +155,13 @@ function inQuickRuns (count, divisor = 4) {
   return isLongRun ? count : Math.ceil(count / divisor)
 }
 
+exports.collect = collect
 exports.createRandom = createRandom
 exports.isLongRun = isLongRun
 exports.inQuickRuns = inQuickRuns
 exports.fakeWallClock = fakeWallClock
 exports.failureOf = failureOf
+exports.newPath = newPath
 exports.stopClock = stopClock
 exports.temporaryFolder = temporaryFolder
 exports.until = until
