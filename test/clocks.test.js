@@ -11,7 +11,7 @@ const { jsonCodec: codec } = require('@millrace/json-codec')
 const { LogWriter, lines } = require('@millrace/log-writer')
 const { MergedLog, SlotLog } = require('@millrace/merged-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { createRandom, fakeWallClock, isLongRun, stopClock, temporaryFolder, until } = require('@millrace/testkit')
+const { collect, createRandom, fakeWallClock, isLongRun, newPath, stopClock, temporaryFolder, until } = require('@millrace/testkit')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
 /** No rule is right for all jumps: a few in a row can look like a clock that is right. So their seed is fixed. */
@@ -60,12 +60,6 @@ function countedFrom (name, ms) {
   return name === 'jumps at random' ? Math.max(ms, BEGIN + 11 * DAY) : ms
 }
 
-async function collect (source) {
-  const all = []
-  for await (const one of source) all.push(one)
-  return all
-}
-
 /** Begins a clock that follows the true time, and says every time what the wall clock should. */
 function begin (t, name) {
   const random = createRandom(name === 'jumps at random' ? JUMPS_SEED : seed)
@@ -80,7 +74,7 @@ for (const name of Object.keys(clocks)) {
   tape(`${title}: segments, limits and reads of a period (seed ${seed})`, async (t) => {
     const { random, setTrue } = begin(t, name)
     const steady = stopClock(t)
-    const folder = path.join(temporaryFolder(), 'logs')
+    const folder = newPath('logs')
     const keep = { where: { path: 'kept', equals: true }, maxAge: 12 * DAY }
     const options = { codec, segmentDay: 'Europe/Berlin', maxAge: 5 * DAY, keep, time: ['time'], segmentSize: 2 ** 20 }
     const written = []

@@ -9,17 +9,10 @@ const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { verify } = require('@millrace/repair')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { collect, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { examplesOf } = require('./readme-examples')
 
 const page = fs.readFileSync(path.join(__dirname, '..', 'docs', 'guides', 'operating.md'), 'utf8')
-
-/** @param {any} log */
-async function readAll (log) {
-  const items = []
-  for await (const item of log.stream()) items.push(item)
-  return items
-}
 
 tape('operating: a backup that was made under load is restored with the same records and seqs', async (t) => {
   const folder = temporaryFolder()
@@ -37,7 +30,7 @@ tape('operating: a backup that was made under load is restored with the same rec
   // A disk that has lost the middle of the file.
   fs.writeFileSync(file, fs.readFileSync(file).fill(0, 33_000, 60_000))
   const damaged = OffsetLog(file, { codec: jsonCodec })
-  t.equal((await failureOf(() => readAll(damaged))).code, 'ERR_LOG_CORRUPT')
+  t.equal((await failureOf(() => collect(damaged.stream()))).code, 'ERR_LOG_CORRUPT')
   await damaged.close()
 
   fs.renameSync(path.dirname(file), path.join(folder, 'orders.broken'))
@@ -49,7 +42,7 @@ tape('operating: a backup that was made under load is restored with the same rec
 
   t.ok((await verify(file)).isSound)
   const restored = OffsetLog(file, { codec: jsonCodec })
-  const items = await readAll(restored)
+  const items = await collect(restored.stream())
   const expected = seqs.map((seq, n) => ({ seq, value: { n, text: 'order '.repeat(n % 50) } })).filter(({ value }) => value.n !== 7)
   t.deepEqual(items.slice(0, 499), expected, 'all that was there when the backup began')
   t.ok(items.slice(499).every(({ value }, n) => value.later === n), `and ${items.length - 499} of what came meanwhile, in order`)
@@ -91,7 +84,7 @@ tape('operating: an open reader reads on in a log that was removed', { skip: isW
     if (count === 1000) t.equal((await reader.get(seq)).length, 1000)
   }
   t.equal(count, 2000)
-  t.equal((await readAll(reader)).length, 2000)
+  t.equal((await collect(reader.stream())).length, 2000)
   await reader.close()
 })
 

@@ -7,7 +7,7 @@ const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath, temporaryFolder } = require('@millrace/testkit')
 const { linksOf, rewriteLinks } = require('../scripts/pack/links')
 const { preparePackage, restorePackage } = require('../scripts/pack/prepare')
 const { setAddress } = require('../scripts/pack/set-address')
@@ -133,7 +133,7 @@ tape('packed: links lead to the registry, or to the repository once it has an ad
 })
 
 tape('packed: what packing changes in a folder is undone', (t) => {
-  const folder = path.join(temporaryFolder(), 'framing')
+  const folder = newPath('framing')
   fs.cpSync(path.join(root, 'packages', 'framing'), folder, { recursive: true })
   const stateOf = () => [fs.readdirSync(folder), ...['README.md', 'package.json'].map((file) => fs.readFileSync(path.join(folder, file), 'utf8'))]
   const before = stateOf()

@@ -9,7 +9,7 @@ const { slotOptionNames } = require('@millrace/merged-log')
 const { optionNames: writerOptionNames } = require('@millrace/log-writer')
 const { OffsetLog } = require('@millrace/offset-log')
 const { optionNames } = require('@millrace/segmented-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { createReference, folder } = require('../scripts/reference')
 const { groups } = require('../scripts/reference/error-advice')
 
@@ -59,7 +59,7 @@ tape('reference: every option that a package takes is on its page', (t) => {
 })
 
 tape('reference: every method and property of a log is on its page', async (t) => {
-  const log = OffsetLog(path.join(temporaryFolder(), 'log'))
+  const log = OffsetLog(newPath('log'))
   await log.ready()
   const page = pages.get('offset-log.md')
   const names = new Set([...Object.keys(log), ...Object.getOwnPropertyNames(Object.getPrototypeOf(log))])

@@ -5,12 +5,12 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { promisify } = require('node:util')
 const tape = require('tape')
-const { failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, faultyStorage, newPath, temporaryFolder } = require('@millrace/testkit')
 const { BlockFile, fileStorage } = require('..')
 const { counting, open, promises } = require('./open-blocks')
 
 tape('BlockFile: works with and without new', async (t) => {
-  const file = path.join(temporaryFolder(), 'blocks')
+  const file = newPath('blocks')
   const blocks = new BlockFile(file)
   t.ok(blocks instanceof BlockFile)
   await promises(blocks).close()
@@ -59,7 +59,7 @@ tape('open: what is neither a file nor a folder is refused', { skip: process.pla
 })
 
 tape('open: createFolder creates the folder', async (t) => {
-  const file = path.join(temporaryFolder(), 'a', 'b', 'blocks')
+  const file = newPath('a', 'b', 'blocks')
   const { ready, close } = promises(BlockFile(file, { createFolder: true }))
   await ready()
   t.ok(fs.existsSync(file))
@@ -67,7 +67,7 @@ tape('open: createFolder creates the folder', async (t) => {
 })
 
 tape('open: a folder that cannot be created gives a code', async (t) => {
-  const file = path.join(temporaryFolder(), 'file')
+  const file = newPath('file')
   fs.writeFileSync(file, '')
   const err = await failureOf(() => promises(BlockFile(path.join(file, 'blocks'), { createFolder: true })).ready())
   t.ok(['ENOTDIR', 'EEXIST', 'ENOENT'].includes(err.code), err.code)

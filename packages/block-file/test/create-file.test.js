@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { SimulatedDisk, failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, failureOf, faultyStorage, newPath, temporaryFolder } = require('@millrace/testkit')
 const { BlockFile, fileStorage } = require('..')
 const { promises } = require('./open-blocks')
 
@@ -12,10 +12,8 @@ const FILE = '/folder/file'
 const HEAD = Buffer.alloc(1300, 'head')
 const initial = () => Buffer.from(HEAD)
 
-const newPath = () => path.join(temporaryFolder(), 'folder', 'blocks')
-
 tape('initial: a new file begins with it, and nothing else is left behind', async (t) => {
-  const file = newPath()
+  const file = newPath('folder', 'blocks')
   const { ready, size, append, read, close } = promises(BlockFile(file, { initial, createFolder: true }))
   await ready()
   t.equal(size.value, HEAD.length)
@@ -27,7 +25,7 @@ tape('initial: a new file begins with it, and nothing else is left behind', asyn
 })
 
 tape('initial: is for a file that is missing or empty; any other one stays as it is', async (t) => {
-  const file = newPath()
+  const file = newPath('folder', 'blocks')
   fs.mkdirSync(path.dirname(file))
   fs.writeFileSync(file, 'x')
   let count = 0
@@ -49,7 +47,7 @@ tape('initial: is for a file that is missing or empty; any other one stays as it
 })
 
 tape('initial: with flags "r" nothing is made', async (t) => {
-  const file = newPath()
+  const file = newPath('folder', 'blocks')
   const blocks = promises(BlockFile(file, { initial, flags: 'r', createFolder: true }))
   t.equal((await failureOf(blocks.ready)).code, 'ENOENT')
   await blocks.close()
@@ -57,13 +55,13 @@ tape('initial: with flags "r" nothing is made', async (t) => {
 })
 
 tape('initial: without createFolder a missing folder is an error', async (t) => {
-  const blocks = promises(BlockFile(newPath(), { initial }))
+  const blocks = promises(BlockFile(newPath('folder', 'blocks'), { initial }))
   t.equal((await failureOf(blocks.ready)).code, 'ENOENT')
   await blocks.close()
 })
 
 tape('initial: what a crash left of an earlier attempt does no harm', async (t) => {
-  const file = newPath()
+  const file = newPath('folder', 'blocks')
   fs.mkdirSync(path.dirname(file))
   fs.writeFileSync(`${file}.new`, Buffer.alloc(5000, 'old'))
   const blocks = promises(BlockFile(file, { initial }))
@@ -134,7 +132,7 @@ tape('initial: a symlink that leads to nothing stays, and gets what it leads to'
 })
 
 tape('initial: who may read an empty file may read what replaces it', { skip: process.platform === 'win32' }, async (t) => {
-  const file = path.join(temporaryFolder(), 'blocks')
+  const file = newPath('blocks')
   fs.writeFileSync(file, '')
   fs.chmodSync(file, 0o640)
   const blocks = promises(BlockFile(file, { initial }))
@@ -152,7 +150,7 @@ tape('initial: who may read an empty file may read what replaces it', { skip: pr
 
 tape('initial: short writes are continued', async (t) => {
   const storage = faultyStorage(fileStorage, ({ name, length }) => name === 'write' ? { length: Math.ceil(length / 3) } : {})
-  const file = newPath()
+  const file = newPath('folder', 'blocks')
   const blocks = promises(BlockFile(file, { initial, storage, createFolder: true }))
   await blocks.ready()
   await blocks.close()
@@ -187,12 +185,12 @@ tape('sync: the first one after opening makes the name durable, whoever made the
 })
 
 tape('createFolder: the folder is there when the constructor has returned, for who puts other files into it', async (t) => {
-  const file = path.join(temporaryFolder(), 'a', 'b', 'blocks')
+  const file = newPath('a', 'b', 'blocks')
   const { ready, close } = promises(BlockFile(file, { createFolder: true }))
   t.ok(fs.statSync(path.dirname(file)).isDirectory())
   await ready()
   await close()
-  const blocked = path.join(temporaryFolder(), 'file')
+  const blocked = newPath('file')
   fs.writeFileSync(blocked, '')
   const failing = promises(BlockFile(path.join(blocked, 'blocks'), { createFolder: true }))
   t.ok(['ENOTDIR', 'EEXIST'].includes((await failureOf(failing.ready)).code), 'a failure comes through the callback')

@@ -2,9 +2,8 @@
 // Noticing what another process does to a file: by announcements, and without.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const tape = require('tape')
-const { failureOf, stopClock, temporaryFolder, until } = require('@millrace/testkit')
+const { failureOf, newPath, stopClock, until } = require('@millrace/testkit')
 const { BlockFile, fileStorage } = require('..')
 
 /** A watch that announces nothing. */
@@ -15,7 +14,7 @@ const silent = { ref () {}, unref () {}, close () {} }
  * @param {Partial<import('../lib/storage').Storage>} [storage]
  */
 async function createWatched (storage = {}) {
-  const file = path.join(temporaryFolder(), 'file')
+  const file = newPath('file')
   fs.writeFileSync(file, '0123456789')
   const blocks = BlockFile(file, { flags: 'r', storage: { ...fileStorage, ...storage } })
   await new Promise((resolve, reject) => blocks.ready((err) => err ? reject(err) : resolve()))
@@ -90,7 +89,7 @@ tape('watch: a change is announced once at a time, and none is lost', async (t) 
     announce = onEvent
     process.nextTick(cb, null, { ...silent, isTrusted: true })
   }
-  const file = path.join(temporaryFolder(), 'file')
+  const file = newPath('file')
   fs.writeFileSync(file, '')
   const blocks = BlockFile(file, { flags: 'r', storage: { ...fileStorage, watch } })
   await new Promise((resolve) => blocks.ready(resolve))

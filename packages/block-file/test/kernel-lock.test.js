@@ -8,7 +8,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { setTimeout: wait } = require('node:timers/promises')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
 const { BlockFile, fileStorage } = require('..')
 const { thisThread } = require('../lib/lock/liveness')
 const { Holder } = require('./lock-holder')
@@ -18,8 +18,7 @@ const { recordStorage } = require('./record-storage')
 const HAS_FLOCK = process.platform === 'linux' && spawnSync('flock', ['--version']).error === undefined
 const skip = !HAS_FLOCK && 'there is no program flock here'
 const skipUnlessRoot = skip || (spawnSync('unshare', ['-pfm', 'true']).status !== 0 && 'needs root, and unshare')
-const newFolder = () => fs.realpathSync.native(temporaryFolder())
-const newPath = () => path.join(newFolder(), 'blocks')
+const newFolder = temporaryFolder
 const lockedOpen = (file, options) => promises(BlockFile(file, { lock: true, cache: 0, ...options }))
 const readLock = (file) => JSON.parse(fs.readFileSync(`${file}.lock`, 'utf8'))
 const leave = (lockPath, record) => fs.writeFileSync(lockPath, typeof record === 'string' ? record : JSON.stringify(record))
@@ -44,7 +43,7 @@ async function codeOfOpening (file, options) {
 }
 
 tape('kernel lock: one that another is slow to make is refused at once, and says by whom', { skip }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   let isReached
   const reached = new Promise((resolve) => { isReached = resolve })
   let rename
@@ -66,7 +65,7 @@ tape('kernel lock: one that another is slow to make is refused at once, and says
 })
 
 tape('kernel lock: is in force, and says so', { skip }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const blocks = lockedOpen(file)
   await blocks.ready()
   t.deepEqual(blocks.blocks.lock, { kind: 'kernel', blindSpot: null })
@@ -84,7 +83,7 @@ tape('kernel lock: is in force, and says so', { skip }, async (t) => {
 })
 
 tape('kernel lock: without its record too, a second open is refused: here, in a thread, in a process', { skip }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const blocks = lockedOpen(file)
   await blocks.ready()
   fs.rmSync(`${file}.lock`)
@@ -101,7 +100,7 @@ tape('kernel lock: without its record too, a second open is refused: here, in a 
 })
 
 tape('kernel lock: two paths to one file: a hard link, and a new name', { skip }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const blocks = lockedOpen(file)
   await blocks.append(Buffer.from('some'))
   fs.linkSync(file, `${file}-linked`)
@@ -116,7 +115,7 @@ tape('kernel lock: two paths to one file: a hard link, and a new name', { skip }
 })
 
 tape('kernel lock: two paths to one file: a bind mount of the file', { skip: skipUnlessRoot }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const other = path.join(newFolder(), 'other')
   fs.writeFileSync(file, 'some')
   fs.writeFileSync(other, '')
@@ -137,7 +136,7 @@ tape('kernel lock: two paths to one file: a bind mount of the file', { skip: ski
 })
 
 tape('kernel lock: a holder that is stopped keeps it, one that was killed does not', { skip }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const holder = new Holder('process')
   await holder.open(file)
   process.kill(holder.pid, 'SIGSTOP')
@@ -208,13 +207,13 @@ function readProc (name) {
 
 for (const end of ['ends by itself', 'exits', 'is killed']) {
   tape(`kernel lock: in a container, one that ${end} without close keeps nobody out`, { skip: skipUnlessRoot }, async (t) => {
-    const file = newPath()
+    const file = newPath('blocks')
     for (let round = 0; round < 3; round++) t.equal(await runInNamespace(file, end), 'open')
     t.equal(await codeOfOpening(file, { lockTimeout: 1000 }), 'none')
   })
 
   tape(`record: in a container without flock, one that ${end} without close keeps nobody out`, { skip: skipUnlessRoot }, async (t) => {
-    const file = newPath()
+    const file = newPath('blocks')
     for (let round = 0; round < 3; round++) t.equal(await runInNamespace(file, end, 'record'), 'open')
     t.equal(await codeOfOpening(file, { storage: recordStorage, lockTimeout: 1000 }), 'none')
     t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
@@ -223,7 +222,7 @@ for (const end of ['ends by itself', 'exits', 'is killed']) {
 
 for (const lock of ['kernel', 'record']) {
   tape(`${lock}: a holder in another container keeps others out`, { skip: skipUnlessRoot }, async (t) => {
-    const file = newPath()
+    const file = newPath('blocks')
     const holder = spawn('unshare', ['-pf', '--kill-child', '--mount-proc', process.execPath, '-e', PROGRAM, file, 'stays', lock])
     await once(holder.stdout, 'data')
     t.equal(await codeOfOpening(file), 'ERR_LOG_LOCKED')
@@ -251,7 +250,7 @@ tape('record: a socket shows that its holder lives, however long the path', { sk
 })
 
 tape('record: only a socket that refuses, under the same kernel, proves its holder dead', { skip }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   fs.writeFileSync(file, 'some')
   const elsewhere = { pidNamespace: 'pid:[1]', pid: 1, thread: 1, started: '1' }
   const codeWith = async (changes) => {
@@ -273,7 +272,7 @@ tape('record: only a socket that refuses, under the same kernel, proves its hold
 })
 
 tape('kernel lock: a holder that has only the record keeps out those who have flock, and the other way round', { skip }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const byRecord = lockedOpen(file, { storage: recordStorage })
   await byRecord.ready()
   t.equal(await codeOfOpening(file), 'ERR_LOG_LOCKED')
@@ -287,7 +286,7 @@ tape('kernel lock: a holder that has only the record keeps out those who have fl
 })
 
 tape('kernel lock: whoever holds it need not heed the record of another that held it', { skip }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   fs.writeFileSync(file, 'some')
   const OTHER_BOOT = '00000000-1111-2222-3333-444444444444'
   const cases = [
@@ -305,7 +304,7 @@ tape('kernel lock: whoever holds it need not heed the record of another that hel
 })
 
 tape('kernel lock: a record that cannot be read keeps nobody out', { skip }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   for (const text of ['', '\0'.repeat(300), 'locked!\n', '{"host":', '[]']) {
     leave(`${file}.lock`, text)
     t.equal(await codeOfOpening(file), 'none', JSON.stringify(text.slice(0, 10)))
@@ -320,7 +319,7 @@ tape('kernel lock: a record that cannot be read keeps nobody out', { skip }, asy
 })
 
 tape('kernel lock: what a power cut leaves of a record is gone after the next open', { skip }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const once = lockedOpen(file)
   await once.ready()
   await once.close()
@@ -358,7 +357,7 @@ tape('kernel lock: no record is needed where none can be made', { skip: skipUnle
 
 tape('lockTimeout: an open waits for a lock that is given back in time', async (t) => {
   for (const storage of [fileStorage, recordStorage]) {
-    const file = newPath()
+    const file = newPath('blocks')
     const first = lockedOpen(file, { storage })
     await first.ready()
     const beganMs = performance.now()
@@ -379,7 +378,7 @@ for (const storage of [fileStorage, recordStorage]) {
   const title = storage === fileStorage ? 'kernel lock' : 'record'
   tape(`${title}: many make one file at once: one gets it, with its first bytes`, async (t) => {
     for (let round = 0; round < 10; round++) {
-      const file = newPath()
+      const file = newPath('blocks')
       if (round % 2) fs.writeFileSync(file, '')
       const all = Array.from({ length: 6 }, (_, index) => lockedOpen(file, { storage, initial: () => Buffer.from(`by ${index}`) }))
       const errors = await Promise.all(all.map(({ ready }) => failureOf(ready)))
@@ -454,7 +453,7 @@ tape('moved: the file is looked at ten times a second, and in between the kernel
 })
 
 tape('replaceWith: the new file is locked before it gets the name, and has the owner and mode of the old one', { skip }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const blocks = lockedOpen(file)
   await blocks.append(Buffer.from('some'))
   fs.chmodSync(file, 0o664)
@@ -470,7 +469,7 @@ tape('replaceWith: the new file is locked before it gets the name, and has the o
 })
 
 tape('replaceWith: a file that cannot be given to the same owner takes no one\'s place', { skip }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const denied = Object.assign(new Error('denied'), { code: 'EPERM' })
   const storage = { ...fileStorage, copyOwnership: (from, to, cb) => process.nextTick(cb, denied) }
   const blocks = lockedOpen(file, { storage })

@@ -5,14 +5,13 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
+const { failureOf, newPath, until } = require('@millrace/testkit')
 const { BlockFile, fileStorage } = require('..')
 const { Holder } = require('./lock-holder')
 const { promises } = require('./open-blocks')
 const { recordStorage } = require('./record-storage')
 
 const storages = { 'kernel lock': fileStorage, record: recordStorage }
-const newPath = () => path.join(fs.realpathSync.native(temporaryFolder()), 'inner', 'blocks')
 const options = { lock: true, cache: 0, createFolder: true }
 const lockedOpen = (file, more) => promises(BlockFile(file, { ...options, ...more }))
 
@@ -33,7 +32,7 @@ function failing (t, names, code) {
 for (const [kind, storage] of Object.entries(storages)) {
   tape(`${kind}: lock-not-released: a record that could not be removed keeps nobody out`, async (t) => {
     for (const calls of [['unlink'], ['open'], ['read', 'unlink']]) {
-      const file = newPath()
+      const file = newPath('inner', 'blocks')
       const first = lockedOpen(file, { storage, initial: () => Buffer.from('some') })
       await first.ready()
       const end = failing(t, calls, 'EIO')
@@ -50,7 +49,7 @@ for (const [kind, storage] of Object.entries(storages)) {
   })
 
   tape(`${kind}: lock-moved: what is noted after the folder was moved goes where the record is`, async (t) => {
-    const file = newPath()
+    const file = newPath('inner', 'blocks')
     const folder = path.dirname(file)
     const first = lockedOpen(file, { storage, initial: () => Buffer.from('some') })
     await first.ready()
@@ -69,7 +68,7 @@ for (const [kind, storage] of Object.entries(storages)) {
 }
 
 tape('kernel lock: lock-not-released: another process opens it, though the holder before is alive', async (t) => {
-  const file = newPath()
+  const file = newPath('inner', 'blocks')
   const first = lockedOpen(file, { initial: () => Buffer.from('some') })
   await first.ready()
   const end = failing(t, ['unlink'], 'EIO')
@@ -81,7 +80,7 @@ tape('kernel lock: lock-not-released: another process opens it, though the holde
 })
 
 tape('kernel lock: two-writers-full-disk: a record that could not be written is written later', async (t) => {
-  const file = newPath()
+  const file = newPath('inner', 'blocks')
   fs.mkdirSync(path.dirname(file))
   fs.writeFileSync(file, 'some')
   const end = failing(t, ['writeFile'], 'ENOSPC')
@@ -100,7 +99,7 @@ tape('kernel lock: two-writers-full-disk: a record that could not be written is 
 })
 
 tape('kernel lock: two-writers-full-disk: a holder that writes nothing tries again, too', async (t) => {
-  const file = newPath()
+  const file = newPath('inner', 'blocks')
   fs.mkdirSync(path.dirname(file))
   fs.writeFileSync(file, 'some')
   const end = failing(t, ['writeFile'], 'ENOSPC')

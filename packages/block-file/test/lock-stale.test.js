@@ -5,7 +5,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath } = require('@millrace/testkit')
 const { BlockFile } = require('..')
 const { thisThread } = require('../lib/lock/liveness')
 const { Holder } = require('./lock-holder')
@@ -15,7 +15,6 @@ const { recordStorage } = require('./record-storage')
 const NOT_LINUX = process.platform !== 'linux'
 const identity = thisThread()
 const NONCE = '0123456789abcdef'
-const newPath = () => path.join(fs.realpathSync.native(temporaryFolder()), 'blocks')
 const lockedOpen = (file) => promises(BlockFile(file, { lock: true, cache: 0, storage: recordStorage }))
 
 /** A record as this thread would write it, but for the changes. */
@@ -57,7 +56,7 @@ async function isTakenOver (t, file) {
 /** @param {string} what  @param {object} changes  @param {boolean} expected */
 function stale (what, changes, expected, options = {}) {
   tape(`lock: one of ${what} is ${expected ? '' : 'not '}taken over`, options, async (t) => {
-    const file = newPath()
+    const file = newPath('blocks')
     fs.writeFileSync(file, 'some')
     leave(`${file}.lock`, recordOf(file, typeof changes === 'function' ? changes() : changes))
     const { taken, err } = await isTakenOver(t, file)
@@ -82,7 +81,7 @@ stale('a process that is not there', { pid: 2 ** 22 + 1, thread: NOT_LINUX ? nul
 stale('a kernel that was given another name', { host: 'renamed', pid: 2 ** 22 + 1, thread: 2 ** 22 + 1 }, true, { skip: NOT_LINUX })
 
 tape('lock: who is told that it is held elsewhere learns what to do', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   leave(`${file}.lock`, recordOf(file, { host: 'elsewhere', boot: OTHER_BOOT, machine: null, pid: 77, thread: 78 }))
   const { err } = await isTakenOver(t, file)
   t.equal(err.message, `open: ${file} is open for writing, by thread 78 of process 77 on elsewhere, since ` +
@@ -106,7 +105,7 @@ const unreadable = {
 
 for (const [what, text] of Object.entries(unreadable)) {
   tape(`lock: one that says ${what} is not taken over`, async (t) => {
-    const file = newPath()
+    const file = newPath('blocks')
     leave(`${file}.lock`, text)
     const { taken, err } = await isTakenOver(t, file)
     t.notOk(taken)
@@ -117,7 +116,7 @@ for (const [what, text] of Object.entries(unreadable)) {
 
 for (const [what, text] of Object.entries({ nothing: '', zeros: '\0'.repeat(400) })) {
   tape(`lock: one with ${what} in it, as a power cut leaves it, is taken over`, async (t) => {
-    const file = newPath()
+    const file = newPath('blocks')
     leave(`${file}.lock`, text)
     t.ok((await isTakenOver(t, file)).taken)
     leave(`${file}.lock`, text)
@@ -127,7 +126,7 @@ for (const [what, text] of Object.entries({ nothing: '', zeros: '\0'.repeat(400)
 
   tape(`lock: one with ${what} in it may be just being made where files cannot be linked`, async (t) => {
     await withoutLinks(async () => {
-      const file = newPath()
+      const file = newPath('blocks')
       leave(`${file}.lock`, text)
       t.notOk((await isTakenOver(t, file)).taken)
     })
@@ -136,7 +135,7 @@ for (const [what, text] of Object.entries({ nothing: '', zeros: '\0'.repeat(400)
 
 tape('lock: a name that leads nowhere or to no file is not taken over', { skip: process.platform === 'win32' }, async (t) => {
   for (const make of [(name) => fs.symlinkSync('nowhere', name), (name) => fs.mkdirSync(name)]) {
-    const file = newPath()
+    const file = newPath('blocks')
     make(`${file}.lock`)
     const err = await failureOf(() => lockedOpen(file).ready())
     t.equal(err.code, 'ERR_LOG_LOCKED')
@@ -147,11 +146,11 @@ tape('lock: a name that leads nowhere or to no file is not taken over', { skip: 
 })
 
 tape('lock: in a folder that was copied while it was open it is nobody\'s', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   fs.writeFileSync(file, 'some')
   const blocks = lockedOpen(file)
   await blocks.ready()
-  const copy = newPath()
+  const copy = newPath('blocks')
   const filter = (name) => !name.endsWith('.sock')
   fs.cpSync(path.dirname(file), path.dirname(copy), { recursive: true, filter })
   t.ok((await isTakenOver(t, copy)).taken)
@@ -161,7 +160,7 @@ tape('lock: in a folder that was copied while it was open it is nobody\'s', asyn
 })
 
 tape('lock: only where the path and the file are others is it that of another file', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   fs.writeFileSync(file, 'some')
   const { dev, ino } = fs.statSync(file, { bigint: true })
   const [device, inode] = [String(dev), String(ino)]
@@ -181,7 +180,7 @@ tape('lock: only where the path and the file are others is it that of another fi
 })
 
 tape('lock: what those leave who were killed while they took it over is taken over, and removed', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const record = await recordOfKilled(file)
   const claim = `${file}.lock.${NONCE}`
   leave(`${file}.lock`, { ...record, nonce: NONCE })
@@ -194,7 +193,7 @@ tape('lock: what those leave who were killed while they took it over is taken ov
 })
 
 tape('lock: nothing else is removed, whatever its name begins with', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const names = ['blocks.lock.old', 'blocks.lock.0123', `blocks.lock.${NONCE}.newer`, `blocks.lock.${NONCE}x`, `blocks.locks.${NONCE}`]
   const record = await recordOfKilled(file)
   leave(`${file}.lock`, record)
@@ -206,7 +205,7 @@ tape('lock: nothing else is removed, whatever its name begins with', async (t) =
 })
 
 tape('lock: who finds a claim of a live one fails, and is told by whom', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const record = await recordOfKilled(file)
   leave(`${file}.lock`, record)
   const claim = `${file}.lock.${record.nonce}`
@@ -222,7 +221,7 @@ tape('lock: who finds a claim of a live one fails, and is told by whom', async (
 })
 
 tape('lock: works where files cannot be linked', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const record = await recordOfKilled(file)
   await withoutLinks(async () => {
     const blocks = lockedOpen(file)
@@ -240,7 +239,7 @@ tape('lock: one that comes and goes without end is given up', async (t) => {
   fs.link = (from, to, cb) => process.nextTick(cb, fail('EEXIST'))
   fs.open = (name, ...args) => String(name).endsWith('.lock') ? process.nextTick(args.pop(), fail('ENOENT')) : open(name, ...args)
   try {
-    const err = await failureOf(() => lockedOpen(newPath()).ready())
+    const err = await failureOf(() => lockedOpen(newPath('blocks')).ready())
     t.equal(err.code, 'ERR_LOG_LOCKED')
     t.match(err.message, /it comes and goes/)
   } finally {
@@ -252,7 +251,7 @@ tape('lock: a link that was made though it was said to have failed is ours', asy
   const { link } = fs
   fs.link = (from, to, cb) => link(from, to, (err) => cb(err ?? Object.assign(new Error('asked again'), { code: 'EEXIST' })))
   try {
-    const file = newPath()
+    const file = newPath('blocks')
     const blocks = lockedOpen(file)
     await blocks.ready()
     t.notOk((await isTakenOver(t, file)).taken)
@@ -264,7 +263,7 @@ tape('lock: a link that was made though it was said to have failed is ours', asy
 })
 
 tape('lock: one that was removed by hand, and taken by another, is not given back', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const blocks = lockedOpen(file)
   await blocks.ready()
   const others = recordOf(file, {})
@@ -294,7 +293,7 @@ async function withoutLinks (run) {
 }
 
 tape('lock: Windows is asked again while somebody looks at a file that is to go', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const record = await recordOfKilled(file)
   leave(`${file}.lock`, record)
   const { rename, unlink } = fs
@@ -324,7 +323,7 @@ tape('lock: Windows is asked again while somebody looks at a file that is to go'
 
 for (const failing of ['writeFile', 'link', 'read', 'rename', 'unlink']) {
   tape(`lock: a failing ${failing} is told, and harms nothing`, async (t) => {
-    const file = newPath()
+    const file = newPath('blocks')
     fs.writeFileSync(file, 'some')
     const record = await recordOfKilled(file)
     leave(`${file}.lock`, record)

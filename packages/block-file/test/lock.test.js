@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { promisify } = require('node:util')
 const tape = require('tape')
-const { failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, faultyStorage, newPath, temporaryFolder } = require('@millrace/testkit')
 const { BlockFile, fileStorage } = require('..')
 const { Holder } = require('./lock-holder')
 const { promises } = require('./open-blocks')
@@ -14,8 +14,7 @@ const IS_WINDOWS = process.platform === 'win32'
 const EIO = Object.assign(new Error('bad disk'), { code: 'EIO' })
 
 // Without the symlinks that lead to temporary folders on some systems.
-const newFolder = () => fs.realpathSync.native(temporaryFolder())
-const newPath = () => path.join(newFolder(), 'blocks')
+const newFolder = temporaryFolder
 const lockedOpen = (file, options) => promises(BlockFile(file, { lock: true, cache: 0, ...options }))
 const readLock = (file) => JSON.parse(fs.readFileSync(`${file}.lock`, 'utf8'))
 
@@ -30,7 +29,7 @@ async function visit (file, options) {
 }
 
 tape('lock: a second open in the same process fails at once, until the first is closed', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const first = lockedOpen(file)
   await first.append(Buffer.from('one'))
   const second = lockedOpen(file)
@@ -52,7 +51,7 @@ tape('lock: a second open in the same process fails at once, until the first is 
 
 for (const kind of ['process', 'thread']) {
   tape(`lock: it keeps out another ${kind}, and is kept by one`, async (t) => {
-    const file = newPath()
+    const file = newPath('blocks')
     const other = new Holder(kind)
     const blocks = lockedOpen(file)
     await blocks.ready()
@@ -76,7 +75,7 @@ for (const kind of ['process', 'thread']) {
   // Elsewhere a thread that is gone cannot be told from its process, which is there.
   const canBeSeen = kind === 'process' || process.platform === 'linux'
   tape(`lock: that of a ${kind} that was killed is taken over`, { skip: !canBeSeen }, async (t) => {
-    const file = newPath()
+    const file = newPath('blocks')
     const other = new Holder(kind)
     t.equal((await other.open(file)).code, 'none')
     const before = readLock(file)
@@ -134,7 +133,7 @@ tape('lock: is taken before anything is made or changed', async (t) => {
 })
 
 tape('lock: flags "r" need none and make none', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const writer = lockedOpen(file)
   await writer.append(Buffer.from('some'))
   const before = fs.readdirSync(path.dirname(file))
@@ -150,7 +149,7 @@ tape('lock: flags "r" need none and make none', async (t) => {
 })
 
 tape('lock: is an option; without it nothing is locked', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const blocks = promises(BlockFile(file))
   await blocks.ready()
   t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
@@ -161,7 +160,7 @@ tape('lock: is an option; without it nothing is locked', async (t) => {
 
 tape('lock: is given back when opening fails', async (t) => {
   for (const failing of ['open', 'size', 'noteFile']) {
-    const file = newPath()
+    const file = newPath('blocks')
     const storage = faultyStorage(fileStorage, ({ name }) => name === failing ? { error: EIO } : {})
     t.equal(await failureOf(() => visit(file, { storage })), EIO, failing)
     await visit(file)
@@ -170,7 +169,7 @@ tape('lock: is given back when opening fails', async (t) => {
   const folder = newFolder()
   t.equal((await failureOf(() => visit(folder))).code, 'EISDIR')
   t.notOk(fs.existsSync(`${folder}.lock`))
-  const file = newPath()
+  const file = newPath('blocks')
   const initial = () => { throw EIO }
   t.ok(await failureOf(() => visit(path.join(file, 'blocks'), { createFolder: false })), 'a missing folder')
   t.equal(await failureOf(() => visit(file, { initial })), EIO)
@@ -178,7 +177,7 @@ tape('lock: is given back when opening fails', async (t) => {
 })
 
 tape('lock: when it cannot be taken or given back, that is told', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const cannotLock = faultyStorage(fileStorage, ({ name }) => name === 'lock' ? { error: EIO } : {})
   t.equal(await failureOf(() => visit(file, { storage: cannotLock })), EIO)
   t.notOk(fs.existsSync(file), 'and nothing is made')
@@ -191,7 +190,7 @@ tape('lock: when it cannot be taken or given back, that is told', async (t) => {
 tape('lock: a storage that has none does without', async (t) => {
   const { lock, realPath, ...storage } = fileStorage
   t.ok(lock && realPath)
-  const file = newPath()
+  const file = newPath('blocks')
   const blocks = lockedOpen(file, { storage })
   await blocks.ready()
   t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
@@ -199,7 +198,7 @@ tape('lock: a storage that has none does without', async (t) => {
 })
 
 tape('lock: says which file it is about, once that is there and is not replaced', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const identity = () => {
     const { dev, ino } = fs.statSync(file, { bigint: true })
     return { path: file, device: String(dev), inode: String(ino) }
@@ -232,7 +231,7 @@ tape('lock: says which file it is about, once that is there and is not replaced'
 })
 
 tape('lock: others may see who has it, though not what is in the file', { skip: IS_WINDOWS }, async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   const blocks = lockedOpen(file)
   await blocks.ready()
   t.equal(fs.statSync(file).mode & 0o777, 0o600)
@@ -241,7 +240,7 @@ tape('lock: others may see who has it, though not what is in the file', { skip: 
 })
 
 tape('lock: many at once in one process: one gets it', async (t) => {
-  const file = newPath()
+  const file = newPath('blocks')
   for (let round = 0; round < 20; round++) {
     const all = Array.from({ length: 8 }, () => lockedOpen(file))
     const errors = await Promise.all(all.map(({ ready }) => failureOf(ready)))

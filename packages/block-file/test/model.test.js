@@ -2,11 +2,10 @@
 // Random work on a block file, against a plain Buffer that answers the same questions.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const { promisify } = require('node:util')
 const fc = require('fast-check')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { BlockFile } = require('..')
 
 const seed = Date.now() % 2 ** 31
@@ -27,7 +26,7 @@ tape(`BlockFile: random work gives what a Buffer gives (seed ${seed})`, async (t
     fc.integer({ min: 0, max: 6 }),
     fc.boolean(),
     async (operations, blockSize, cachedBlocks, mayBlock) => {
-      const file = path.join(temporaryFolder(), 'blocks')
+      const file = newPath('blocks')
       const blocks = BlockFile(file, { blockSize, cache: cachedBlocks * blockSize })
       const subject = { blocks, window: null, peeker: null, taken: [], model: Buffer.alloc(0) }
       if (!mayBlock) blocks._file.adaptiveIo.mayBlock = () => false

@@ -2,14 +2,13 @@
 // A block file of a test's own, with its methods as promises.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const { promisify } = require('node:util')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { BlockFile } = require('..')
 
 /** A file of its own with the given bytes, and its methods as promises. */
 function open (bytes, options) {
-  const file = path.join(temporaryFolder(), 'blocks')
+  const file = newPath('blocks')
   if (bytes) fs.writeFileSync(file, bytes)
   return promises(BlockFile(file, { blockSize: 16, ...options }))
 }

@@ -5,7 +5,7 @@
 const { spawnSync } = require('node:child_process')
 const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 
 /** Run before anything of ours is loaded. */
 const RESTRICT = `
@@ -33,13 +33,13 @@ function open (file, before) {
 }
 
 tape('lock: for a process that may only read and write files, the lock is the record', { skip: process.platform !== 'linux' }, (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   t.deepEqual(open(file, RESTRICT), { kind: 'file' })
   t.end()
 })
 
 tape('lock: whether the holder lives is not known of a machine without a name, so it keeps the lock', { skip: process.platform !== 'linux' }, (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   // It ends without closing: the record stays.
   const hold = `${RESTRICT}\nprocess.on = () => process\nprocess.once = () => process\nprocess.exit = () => process.kill(process.pid, 'SIGKILL')\n`
   t.deepEqual(open(file, hold), { kind: 'file' })

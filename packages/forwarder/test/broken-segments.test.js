@@ -3,11 +3,10 @@
 // sends everything else. It goes past a broken newest segment once a writer appends behind it.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { replacements, temporaryFolder, until } = require('@millrace/testkit')
+const { newPath, replacements, until } = require('@millrace/testkit')
 const { Forwarder } = require('..')
 const { createCollector, forward, makeLog } = require('./helpers')
 
@@ -32,7 +31,7 @@ for (const [kind, damage] of Object.entries(replacements)) {
     // Nothing tells that it was not dropped, or that there was another one.
     if (kind === 'gone' && where !== 'middle') continue
     tape(`broken segment: a forwarder goes past the ${where} one, which is or has ${kind}`, async (t) => {
-      const folder = path.join(temporaryFolder(), 'logs')
+      const folder = newPath('logs')
       const files = await fill(folder)
       damage(files[place])
       const left = Array.from({ length: COUNT }, (_, n) => n).filter((n) => Math.floor(n / PER_SEGMENT) !== place)
@@ -65,7 +64,7 @@ for (const [kind, damage] of Object.entries(replacements)) {
 }
 
 tape('damage: it is told once if the record that follows it does not fit into the same read', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = makeLog({}, file)
   // A read takes one of them.
   for (let n = 0; n < 6; n++) await log.append({ n, text: 'x'.repeat(600_000) })
@@ -82,7 +81,7 @@ tape('damage: it is told once if the record that follows it does not fit into th
 })
 
 tape('damage: at the end of a file it is told once, and so is what is damaged behind it later', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const files = await fill(folder)
   replacements['no head'](files[2])
   const log = SegmentedLog(folder, { codec: jsonCodec, flags: 'r' })

@@ -9,7 +9,7 @@ const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SimulatedDisk, createRandom, failureOf, inQuickRuns, temporaryFolder, until } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, newPath, temporaryFolder, until } = require('@millrace/testkit')
 const { openCursor } = require('../lib/cursor')
 const { refused } = require('..')
 const { createCollector, fill, forward, makeLog, range } = require('./helpers')
@@ -20,8 +20,7 @@ const SLOT_SIZE = 4096
 
 /** @type {(log: any) => Promise<number[]>} */
 async function seqsOf (log) {
-  const seqs = []
-  for await (const seq of log.stream({ values: false })) seqs.push(seq)
+  const seqs = await collect(log.stream({ values: false }))
   return seqs
 }
 
@@ -205,7 +204,7 @@ tape('resume: a backup that was restored: what it lacks is not missed, what was 
   for (const [backedUp, added] of [[20, 5], [20, 10], [20, 40], [0, 5]]) {
     const log = makeLog()
     await fill(log, backedUp)
-    const backup = path.join(temporaryFolder(), 'backup')
+    const backup = newPath('backup')
     await log.snapshot(backup)
     await fill(log, 30 - backedUp, backedUp)
     const forwarder = forward(log, { sink: async () => {}, batch: { count: 2 } })
@@ -234,7 +233,7 @@ tape('resume: a power cut took the end of the log: the forwarder goes on behind 
       await fill(log, 20)
       await log.sync()
       await fill(log, 10, 20)
-      const place = path.join(temporaryFolder(), 'cursor')
+      const place = newPath('cursor')
       const forwarder = forward(log, { sink: async () => {}, path: place, storage: fileStorage, batch: { count: 2 } })
       await forwarder.drained()
       await forwarder.close()
@@ -268,7 +267,7 @@ tape('resume: the points of a long life fit into the slot, and reach back', asyn
     const older = steps.find((step) => step <= 300_000 - distance)
     t.ok(older >= 300_000 - 4 * distance, `a point at most 4 * ${distance} steps back: ${300_000 - older}`)
   }
-  const file = path.join(temporaryFolder(), 'cursor')
+  const file = newPath('cursor')
   const { cursor } = await openCursor(file, fileStorage)
   position.step = 2 ** 50
   position.end = position.forwarded = position.refused = 2 ** 53 - 1

@@ -2,18 +2,16 @@
 // What the limits of a log drop before anything was forwarded: a later start of the forwarder reports it, because the
 // cursor remembers where the log began when the cursor was made.
 
-const path = require('node:path')
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
+const { SimulatedDisk, collect, newPath, until } = require('@millrace/testkit')
 const { openCursor } = require('../lib/cursor')
 const { ship } = require('..')
 const { QUICK, createCollector, fill, forward, makeLog, range } = require('./helpers')
 
-const newFolder = () => path.join(temporaryFolder(), 'log')
 const openLog = (folder, options) => SegmentedLog(folder, { codec: jsonCodec, ...options })
 const down = async () => { throw new Error('down') }
 
@@ -56,7 +54,7 @@ for (const isOwn of [true, false]) {
     const where = isOwn ? 'in the process of the writer' : 'in another process'
     const what = isEmpty ? 'an empty log' : 'a log with records'
     tape(`dropped: what went before anything was forwarded is told after a restart, ${where}, ${what}`, async (t) => {
-      const folder = newFolder()
+      const folder = newPath('log')
       const writer = openLog(folder)
       if (!isEmpty) await fillSegments(writer, 0, 30)
       await writer.ready()
@@ -80,7 +78,7 @@ for (const isOwn of [true, false]) {
 
 tape('dropped: what went before the cursor was made is not told, and what went since is', async (t) => {
   for (const start of ['first', 'next']) {
-    const log = openLog(newFolder())
+    const log = openLog(newPath('log'))
     await fillSegments(log, 0, 30)
     const first = await dropHeld(log)
     t.deepEqual((await forwardAll(log, { name: 'fresh' })).reports, [])
@@ -120,7 +118,7 @@ for (const lagMs of [0, 1]) {
   for (const count of [1, 2, 3]) {
     const title = `dropped: beside chosen records, what went before the cursor was made is not told, after ${count} of them, lagMs ${lagMs}`
     tape(title, async (t) => {
-      const log = openLog(newFolder(), { maxCount: 2, keep: { where: [{ path: ['n'], in: [5, 15, 25] }] } })
+      const log = openLog(newPath('log'), { maxCount: 2, keep: { where: [{ path: ['n'], in: [5, 15, 25] }] } })
       await fillSegments(log, 0, 40)
       await untilKept(log)
       const chosen = (await forwardAll(log, { name: 'other' })).all
@@ -133,7 +131,7 @@ for (const lagMs of [0, 1]) {
     })
 
     tape(`${title}, and what went since is`, async (t) => {
-      const log = openLog(newFolder(), { maxCount: 2, keep: { where: [{ path: ['n'], in: [5, 15, 25] }] } })
+      const log = openLog(newPath('log'), { maxCount: 2, keep: { where: [{ path: ['n'], in: [5, 15, 25] }] } })
       await fillSegments(log, 0, 40)
       await untilKept(log)
       await forwardSome(log, count)
@@ -149,7 +147,7 @@ for (const lagMs of [0, 1]) {
 }
 
 tape('dropped: what is there is not told as dropped by a reader that lags behind the end of the log', async (t) => {
-  const log = openLog(newFolder())
+  const log = openLog(newPath('log'))
   await fillSegments(log, 0, 30)
   await forwardAll(log)
   const after = log.since.value
@@ -177,8 +175,7 @@ tape('dropped: a log in one file drops nothing, also when it is compacted and it
   const log = makeLog()
   await fill(log, 30)
   await failOnce(log)
-  const seqs = []
-  for await (const seq of log.stream({ values: false, limit: 10 })) seqs.push(seq)
+  const seqs = await collect(log.stream({ values: false, limit: 10 }))
   await log.del(seqs)
   await log.compact()
   const { all, reports, skipped } = await forwardAll(log)
@@ -187,9 +184,9 @@ tape('dropped: a log in one file drops nothing, also when it is compacted and it
 })
 
 tape('dropped: a shipper whose target was never there tells what went', async (t) => {
-  const log = openLog(newFolder())
+  const log = openLog(newPath('log'))
   await fillSegments(log, 0, 20)
-  const file = newFolder()
+  const file = newPath('log')
   const failing = OffsetLog(file, { codec: jsonCodec })
   await failing.ready()
   const held = Object.assign(Object.create(failing), { append: down })
@@ -209,7 +206,7 @@ tape('dropped: a shipper whose target was never there tells what went', async (t
 })
 
 tape('dropped: the cursor remembers where it began through a power cut', async (t) => {
-  const log = openLog(newFolder())
+  const log = openLog(newPath('log'))
   await fillSegments(log, 0, 20)
   const disk = new SimulatedDisk()
   const place = '/folder/cursor'
@@ -227,9 +224,9 @@ tape('dropped: the cursor remembers where it began through a power cut', async (
 })
 
 tape('dropped: a cursor that does not say where it began is read as before', async (t) => {
-  const log = openLog(newFolder())
+  const log = openLog(newPath('log'))
   await fillSegments(log, 0, 20)
-  const place = path.join(temporaryFolder(), 'cursor')
+  const place = newPath('cursor')
   const { cursor } = await openCursor(`${place}.cursor`, fileStorage)
   await cursor.write({ log: (await log.stats()).id, id: 'e'.repeat(32), seq: -1, end: null, step: 0, points: [], forwarded: 0, refused: 0 })
   await cursor.close()

@@ -5,7 +5,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { createRandom, failureOf, faultyStorage, temporaryFolder, until } = require('@millrace/testkit')
+const { collect, createRandom, failureOf, faultyStorage, newPath, temporaryFolder, until } = require('@millrace/testkit')
 const { fileStorage } = require('@millrace/block-file')
 const { refused, tooLarge, unavailable } = require('..')
 const { delayOf } = require('../lib/outcomes')
@@ -334,8 +334,7 @@ tape('retention: what the log has removed is skipped, and told', async (t) => {
   await first.pause()
   await fill(log, 100, 50)
   await until(() => first.lag.value.records === 100)
-  const seqs = []
-  for await (const seq of log.stream({ values: false })) seqs.push(seq)
+  const seqs = await collect(log.stream({ values: false }))
   kept.removeBefore(seqs[120])
   await first.resume()
   await first.drained()
@@ -357,7 +356,7 @@ tape('retention: what the log has removed is skipped, and told', async (t) => {
 
 tape('damage: what can be read is forwarded, and the loss is told', async (t) => {
   const fs = require('node:fs')
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = makeLog({}, file)
   for (let n = 0; n < 2000; n++) log.append({ n, text: 'y'.repeat(100) }, () => {})
   await log.close()

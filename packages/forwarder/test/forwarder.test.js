@@ -9,12 +9,12 @@ const { binaryCodec } = require('@millrace/binary-codec')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
+const { collect, failureOf, newPath, temporaryFolder, until } = require('@millrace/testkit')
 const { Forwarder } = require('..')
 const { createCollector, fill, forward, makeLog, range } = require('./helpers')
 
 /** @type {(options?: object, folder?: string) => any} */
-function makeSegments (options, folder = path.join(temporaryFolder(), 'log')) {
+function makeSegments (options, folder = newPath('log')) {
   return SegmentedLog(folder, { codec: jsonCodec, ...options })
 }
 
@@ -194,8 +194,7 @@ tape('lag: records, bytes and age behind, exact without a sink that works', asyn
 tape('forwarder: deleted records are left out, and nobody waits for them', async (t) => {
   const log = makeLog()
   await fill(log, 10)
-  const seqs = []
-  for await (const seq of log.stream({ values: false })) seqs.push(seq)
+  const seqs = await collect(log.stream({ values: false }))
   await log.del([seqs[0], seqs[4], seqs[9]])
   const sink = createCollector()
   const forwarder = forward(log, { sink })
@@ -214,7 +213,7 @@ tape('forwarder: deleted records are left out, and nobody waits for them', async
 
 tape('forwarder: records that do not decode are set aside as bytes', async (t) => {
   for (const framing of ['checked', 'offset32']) {
-    const file = path.join(temporaryFolder(), 'log')
+    const file = newPath('log')
     const codec = { encode: (text) => Buffer.from(text), decode: String, buffer: true }
     const plain = OffsetLog(file, { framing, codec })
     await plain.append(['{"n":1}', 'no JSON', '{"n":2}', 'nor this', 'nor that', '{"n":3}'])
@@ -236,7 +235,7 @@ tape('forwarder: records that do not decode are set aside as bytes', async (t) =
 })
 
 tape('forwarder: any codec, and values that JSON cannot hold', async (t) => {
-  const log = OffsetLog(path.join(temporaryFolder(), 'log'), { codec: binaryCodec })
+  const log = OffsetLog(newPath('log'), { codec: binaryCodec })
   await log.append([{ at: new Date(5), big: 2n ** 70n }, { at: new Date(6), big: 1n }])
   const seen = []
   const forwarder = forward(log, { sink: (records) => { seen.push(...records.map(({ value }) => value)) } })

@@ -1,17 +1,16 @@
 'use strict'
 // Logs, sinks and reports that the tests share.
 
-const path = require('node:path')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { Forwarder } = require('..')
 
 /** Fast enough for tests, on a busy machine too. */
 const QUICK = { batch: { ageMs: 0 }, backoff: { minMs: 1, maxMs: 5 }, lagMs: 0 }
 
 /** @type {(options?: object, file?: string) => any} */
-function makeLog (options, file = path.join(temporaryFolder(), 'log')) {
+function makeLog (options, file = newPath('log')) {
   return OffsetLog(file, { codec: jsonCodec, ...options })
 }
 

@@ -3,12 +3,11 @@
 
 const http = require('node:http')
 const net = require('node:net')
-const path = require('node:path')
 const { Writable } = require('node:stream')
 const zlib = require('node:zlib')
 const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
-const { createRandom, failureOf, temporaryFolder, until } = require('@millrace/testkit')
+const { createRandom, failureOf, newPath, until } = require('@millrace/testkit')
 const { httpSink, writableSink } = require('..')
 const { parseDate, parseRetryAfter } = require('../lib/sinks/http-post')
 const { fill, forward, kindsOf, makeLog, range, readBody } = require('./helpers')
@@ -348,7 +347,7 @@ tape('writable: a TCP server that comes and goes', async (t) => {
   const server = net.createServer((socket) => {
     socket.on('error', () => {}).on('data', (part) => { text += part })
   })
-  const socketPath = process.platform === 'win32' ? '\\\\.\\pipe\\millrace-forwarder' : path.join(temporaryFolder(), 'socket')
+  const socketPath = process.platform === 'win32' ? '\\\\.\\pipe\\millrace-forwarder' : newPath('socket')
   const log = makeLog()
   await fill(log, 10)
   const forwarder = forward(log, { sink: writableSink(() => net.connect(socketPath)) })

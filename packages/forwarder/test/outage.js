@@ -3,10 +3,9 @@
 // backlog drains. Usage: node packages/forwarder/test/outage.js [records] [function | http]
 
 const http = require('node:http')
-const path = require('node:path')
 const { performance } = require('node:perf_hooks')
 const { fork } = require('node:child_process')
-const { temporaryFolder } = require('@millrace/testkit')
+const { collect, newPath } = require('@millrace/testkit')
 const { Forwarder, httpSink } = require('..')
 const { makeLog } = require('./helpers')
 
@@ -18,8 +17,7 @@ function serve () {
   let count = 0
   let isDown = true
   http.createServer(async (request, response) => {
-    const parts = []
-    for await (const part of request) parts.push(part)
+    const parts = await collect(request)
     if (isDown) return response.writeHead(503).end()
     for (const line of Buffer.concat(parts).toString().trim().split('\n')) {
       if (!line.startsWith(`{"n":${count++},`)) throw new Error(`expected ${count - 1}, got ${line}`)
@@ -42,7 +40,7 @@ async function run (count, kind) {
       if (isDown) throw new Error('down')
       for (const { value } of records) if (value.n !== next++) throw new Error(`expected ${next - 1}, got ${value.n}`)
     }
-  const log = makeLog({}, path.join(temporaryFolder(), 'log'))
+  const log = makeLog({}, newPath('log'))
   const lineOf = (n) => ({ n, level: 30, time: 1531171074631, pid: 657, hostname: 'box', msg: 'x'.repeat(150) })
   for (let n = 0; n < 200_000; n += BATCH) JSON.stringify(Array.from({ length: BATCH }, (_, i) => lineOf(n + i)))
   await log.append(lineOf(0))

@@ -1,18 +1,17 @@
 'use strict'
 // The quota overtakes a sink that is down: what the reports and the lag say is compared with what the sink missed.
 
-const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { createRandom, temporaryFolder, until } = require('@millrace/testkit')
+const { createRandom, newPath, until } = require('@millrace/testkit')
 const { forward } = require('./helpers')
 
 const ROUND_COUNT = process.env.MILLRACE_TESTS === 'long' ? 60 : 6
 
 /** Appends, rolls, drops, stops and starts the sink at random. */
 async function overtake (random) {
-  const log = SegmentedLog(path.join(temporaryFolder(), 'log'), { codec: jsonCodec, maxHeldSize: 0 })
+  const log = SegmentedLog(newPath('log'), { codec: jsonCodec, maxHeldSize: 0 })
   await log.ready()
   let isDown = true
   const seen = []
@@ -20,7 +19,7 @@ async function overtake (random) {
     if (isDown) throw new Error('down')
     seen.push(...records.map(({ value }) => value.n))
   }
-  const forwarder = forward(log, { sink, name: 'sink', path: path.join(temporaryFolder(), 'cursor'), lagMs: 5, batch: { ageMs: 0, count: 20 } })
+  const forwarder = forward(log, { sink, name: 'sink', path: newPath('cursor'), lagMs: 5, batch: { ageMs: 0, count: 20 } })
   await forwarder.ready()
   let count = 0
   for (let step = 0; step < 40; step++) {

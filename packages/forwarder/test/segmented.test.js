@@ -1,14 +1,13 @@
 'use strict'
 // A segmented log: the forwarder follows it from file to file, keeps what it needs, and says what was dropped anyway.
 
-const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { temporaryFolder, until } = require('@millrace/testkit')
+const { newPath, until } = require('@millrace/testkit')
 const { createCollector, fill, forward, range } = require('./helpers')
 
-const openLog = (options, folder = path.join(temporaryFolder(), 'log')) => SegmentedLog(folder, { codec: jsonCodec, ...options })
+const openLog = (options, folder = newPath('log')) => SegmentedLog(folder, { codec: jsonCodec, ...options })
 
 tape('segmented: everything arrives in order over many segments, also after another opening', async (t) => {
   const log = openLog()

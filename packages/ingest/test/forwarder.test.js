@@ -1,12 +1,11 @@
 'use strict'
 // A forwarder that sends OTLP to the server, in both encodings: the same records arrive.
 
-const path = require('node:path')
 const tape = require('tape')
 const { Forwarder, otlpSink } = require('@millrace/forwarder')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { serve } = require('./helpers')
 
 const LINE = { level: 40, time: 1531171074631, pid: 657, hostname: 'box', name: 'shop', msg: 'slow' }
@@ -21,7 +20,7 @@ const LINES = [
 
 /** Forwards a log of these values; the reports and the stats of the forwarder. */
 async function forward (url, values, options) {
-  const log = OffsetLog(path.join(temporaryFolder(), 'log'), { codec: jsonCodec })
+  const log = OffsetLog(newPath('log'), { codec: jsonCodec })
   await log.append(values)
   const reports = []
   const resource = { 'service.name': 'shop', replicas: 3 }

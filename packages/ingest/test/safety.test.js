@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const net = require('node:net')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
+const { failureOf, newPath, temporaryFolder, until } = require('@millrace/testkit')
 const { createIngest, createKey, listKeys, revokeKey } = require('..')
 const { clientOf, rawRequest, serve } = require('./helpers')
 
@@ -59,7 +59,7 @@ tape('keys: without them, no address but the loopback', async (t) => {
   const server = createIngest({ folder: temporaryFolder(), host: '0.0.0.0', port: 0 })
   t.match((await failureOf(() => server.listen())).message, /no keys/)
   await server.close()
-  t.match((await failureOf(() => createKey(path.join(temporaryFolder(), 'k'), { scopes: ['all'] }))).message, /no scope/)
+  t.match((await failureOf(() => createKey(newPath('k'), { scopes: ['all'] }))).message, /no scope/)
 })
 
 tape('keys: if they are lost, nobody is let in who needs one, or the server says what that means', async (t) => {

@@ -5,7 +5,7 @@ const { spawn } = require('node:child_process')
 const path = require('node:path')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const tape = require('tape')
 const { serverTest, startServer } = require('./server')
 const { fill, makeSource } = require('./ship-helpers')
@@ -27,7 +27,7 @@ serverTest(tape, 'command: ship, and cat of what was shipped', async (t) => {
   const server = await startServer()
   const log = await makeSource(1500)
   // Digits and spaces that JSON.parse would not keep.
-  const odd = OffsetLog(path.join(temporaryFolder(), 'odd'), { codec: { ...jsonCodec, encode: Buffer.from } })
+  const odd = OffsetLog(newPath('odd'), { codec: { ...jsonCodec, encode: Buffer.from } })
   await odd.append('{ "n": 12345678901234567890 }')
   const address = `${server.url}/events`
   let { code, stdout, stderr } = await run(['ship', log.filename, address, '--verify'])

@@ -8,7 +8,7 @@ const tape = require('tape')
 const Flume = require('flumedb')
 const Reduce = require('flumeview-reduce')
 const { jsonCodec } = require('@millrace/json-codec')
-const { temporaryFolder, until } = require('@millrace/testkit')
+const { newPath, until } = require('@millrace/testkit')
 const { JetStreamLog } = require('..')
 const { serverTest, startServer } = require('./server')
 
@@ -17,7 +17,7 @@ const call = (target, name, ...args) => promisify(target[name])(...args)
 
 serverTest(tape, 'flumedb: a view follows the log, and continues after reopening', async (t) => {
   const server = await startServer()
-  const folder = path.join(temporaryFolder(), 'flume')
+  const folder = newPath('flume')
   fs.mkdirSync(folder, { recursive: true })
   const options = { servers: server.url, stream: 'events', codec: jsonCodec }
   const open = () => Flume(JetStreamLog({ ...options, filename: path.join(folder, 'log') }))

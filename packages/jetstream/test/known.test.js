@@ -5,7 +5,7 @@
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { createRandom, failureOf, until } = require('@millrace/testkit')
+const { collect, createRandom, failureOf, until } = require('@millrace/testkit')
 const { JetStreamLog } = require('..')
 const { startFakeServer } = require('./fake/server')
 const { checkShipped, closeAll, fill, kindsOf, makeSource, shipTo } = require('./ship-helpers')
@@ -55,8 +55,7 @@ function withFake (run, options) {
 const codeOf = async (run) => (await failureOf(run))?.code ?? 'none'
 
 async function valuesOf (log, options = {}) {
-  const values = []
-  for await (const value of log.stream({ seqs: false, ...options })) values.push(value)
+  const values = await collect(log.stream({ seqs: false, ...options }))
   return values
 }
 

@@ -6,7 +6,7 @@
 const { performance } = require('node:perf_hooks')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { createRandom, failureOf, inQuickRuns, until } = require('@millrace/testkit')
+const { collect, createRandom, failureOf, inQuickRuns, until } = require('@millrace/testkit')
 const { JetStreamLog } = require('..')
 const { startFakeServer } = require('./fake/server')
 
@@ -156,8 +156,7 @@ class Round {
     const { stream, history } = this
     for (const log of this.logs) {
       if (log !== this.logs[2]) await until(() => log.since.value >= stream.lastKept)
-      const items = []
-      for await (const item of log.stream()) items.push(item)
+      const items = await collect(log.stream())
       this.checkRange('at the end', items, { gte: 1, lte: Infinity, begin: history.tick, since: log.since.value })
     }
   }

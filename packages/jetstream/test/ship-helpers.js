@@ -1,18 +1,17 @@
 'use strict'
 // Logs to ship, streams to ship them to, and the check of what a stream then has.
 
-const path = require('node:path')
 const { ship, verifyShipped } = require('@millrace/forwarder')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { JetStreamLog } = require('..')
 
 const QUICK = { backoff: { minMs: 20, maxMs: 200 }, lagMs: 0 }
 
 /** A log with `{ n: 0 }` and so on. */
 async function makeSource (count) {
-  const log = OffsetLog(path.join(temporaryFolder(), 'log'), { codec: jsonCodec })
+  const log = OffsetLog(newPath('log'), { codec: jsonCodec })
   await fill(log, count)
   return log
 }

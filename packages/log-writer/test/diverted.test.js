@@ -3,10 +3,9 @@
 
 const { spawn, spawnSync } = require('node:child_process')
 const fs = require('node:fs')
-const path = require('node:path')
 const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
-const { createRandom, temporaryFolder, until } = require('@millrace/testkit')
+const { createRandom, newPath, until } = require('@millrace/testkit')
 const { LogWriter, lines } = require('..')
 const { MemoryLog, checkCounts, collector, failure } = require('./memory-log')
 
@@ -182,7 +181,7 @@ tape('opening: 64 MiB wait for the log, more goes to standard error, and a gap r
 })
 
 tape('opening: what has waited is written before anybody hears that the log is open', async (t) => {
-  const log = OffsetLog(path.join(temporaryFolder(), 'log'), { codec: lines })
+  const log = OffsetLog(newPath('log'), { codec: lines })
   const writer = LogWriter(log)
   for (let n = 0; n < 100; n++) writer.write({ n })
   await log.ready()
@@ -200,7 +199,7 @@ const HEAD = `
 const numbersOf = (text) => text.split('\n').filter((line) => /^\{"n":\d+,.*\}$/.test(line)).map((line) => JSON.parse(line).n)
 
 tape('standard error: a file, and one that is full', (t) => {
-  const file = path.join(temporaryFolder(), 'stderr')
+  const file = newPath('stderr')
   const run = (program, fd) => spawnSync(process.execPath, ['-e', HEAD + program], { stdio: ['ignore', 'pipe', fd], encoding: 'utf8' })
   run('setImmediate(() => { write(0, 1000); process.kill(process.pid, "SIGKILL") })', fs.openSync(file, 'w'))
   t.equal(numbersOf(fs.readFileSync(file, 'utf8')).length, 1000)

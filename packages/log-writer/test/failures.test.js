@@ -4,7 +4,7 @@
 const path = require('node:path')
 const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
+const { SimulatedDisk, newPath, temporaryFolder, until } = require('@millrace/testkit')
 const { LogWriter, lines } = require('..')
 const { MemoryLog, checkCounts, collector, failure } = require('./memory-log')
 
@@ -185,7 +185,7 @@ tape('standard error that fails does no harm', async (t) => {
 })
 
 tape('a record that the log refuses is dropped, the others are written', async (t) => {
-  const log = OffsetLog(path.join(temporaryFolder(), 'log'), { codec: lines, maxRecordSize: 1000 })
+  const log = OffsetLog(newPath('log'), { codec: lines, maxRecordSize: 1000 })
   const codes = []
   const writer = LogWriter(log, { onReport: ({ code }) => codes.push(code) })
   await log.ready()

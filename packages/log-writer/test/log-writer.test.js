@@ -1,17 +1,15 @@
 'use strict'
 // What a writer does while its log works: batches, flushes, eager levels, levels that are switched, a full queue.
 
-const path = require('node:path')
 const { setTimeout: pause } = require('node:timers/promises')
 const tape = require('tape')
 const { binaryCodec } = require('@millrace/binary-codec')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { createRandom, temporaryFolder } = require('@millrace/testkit')
+const { collect, createRandom, newPath } = require('@millrace/testkit')
 const { LogWriter, lines, preEncoded } = require('..')
 const { MemoryLog, checkCounts, collector, failure } = require('./memory-log')
 
-const newPath = () => path.join(temporaryFolder(), 'log')
 const opened = () => new Promise((resolve) => setImmediate(resolve))
 const silent = { onReport: () => {} }
 
@@ -62,7 +60,7 @@ tape('flush: all earlier records are in the log, and synced unless that is left 
 })
 
 tape('records: strings and bytes are kept as they are, values are encoded at once', async (t) => {
-  const log = OffsetLog(newPath(), { codec: lines })
+  const log = OffsetLog(newPath('log'), { codec: lines })
   const writer = LogWriter(log, silent)
   const line = Buffer.from('{"a":1,"a":2}\n')
   const value = { n: 1 }
@@ -75,8 +73,7 @@ tape('records: strings and bytes are kept as they are, values are encoded at onc
   circular.self = circular
   writer.write(circular, 'warn')
   await writer.close()
-  const found = []
-  for await (const record of log.stream({ seqs: false })) found.push(record)
+  const found = await collect(log.stream({ seqs: false }))
   t.deepEqual(found.slice(0, 3), [{ a: 2 }, { b: 3 }, { n: 1 }])
   t.match(found[3].msg, /could not be encoded/)
   t.equal(found[3].level, 40)
@@ -88,12 +85,11 @@ tape('records: strings and bytes are kept as they are, values are encoded at onc
 })
 
 tape('records: other codecs', async (t) => {
-  const log = OffsetLog(newPath(), { codec: preEncoded(binaryCodec) })
+  const log = OffsetLog(newPath('log'), { codec: preEncoded(binaryCodec) })
   const writer = LogWriter(log, { codec: binaryCodec, queue: { count: 2 }, whenFull: 'drop-new' })
   for (let n = 0; n < 3; n++) writer.write({ n, at: new Date(n) })
   await writer.close()
-  const found = []
-  for await (const record of log.stream({ seqs: false })) found.push(record)
+  const found = await collect(log.stream({ seqs: false }))
   t.deepEqual(found.slice(0, 2), [{ n: 0, at: new Date(0) }, { n: 1, at: new Date(1) }])
   t.equal(found[2].gap.count, 1)
   await log.close()
@@ -109,7 +105,7 @@ tape('records: a log that would encode them again is refused, whether given or a
     preEncoded: preEncoded(binaryCodec)
   }
   for (const [name, codec] of Object.entries(codecs)) {
-    const log = OffsetLog(newPath(), { codec })
+    const log = OffsetLog(newPath('log'), { codec })
     try {
       const writer = LogWriter(log, silent)
       t.notOk(refused[name], name)
@@ -123,7 +119,7 @@ tape('records: a log that would encode them again is refused, whether given or a
     await log.close()
   }
   const reports = []
-  const file = newPath()
+  const file = newPath('log')
   const broken = OffsetLog(file, { codec: lines })
   await broken.close()
   const next = OffsetLog(`${file}.next`, { codec: jsonCodec })
@@ -137,7 +133,7 @@ tape('records: a log that would encode them again is refused, whether given or a
 })
 
 tape('eager: records of a level are written or synced before write returns, with all before them', async (t) => {
-  const log = OffsetLog(newPath(), { codec: lines, fsync: 'never' })
+  const log = OffsetLog(newPath('log'), { codec: lines, fsync: 'never' })
   const writer = LogWriter(log, silent)
   await log.ready()
   writer.write({ n: 1 })

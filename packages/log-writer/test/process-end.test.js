@@ -4,13 +4,11 @@
 
 const { spawn, spawnSync } = require('node:child_process')
 const { once } = require('node:events')
-const path = require('node:path')
 const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { lines } = require('..')
 
-const newPath = () => path.join(temporaryFolder(), 'log')
 const HEAD = `
   const { LogWriter, lines } = require(${JSON.stringify(require.resolve('..'))})
   const { OffsetLog } = require('@millrace/offset-log')
@@ -52,7 +50,7 @@ const endings = {
 
 for (const [what, program] of Object.entries(endings)) {
   tape(`process end: nothing is lost if the process ${what}`, async (t) => {
-    const file = newPath()
+    const file = newPath('log')
     const { signal, stderr } = run(program, file)
     t.deepEqual(await readAll(file), upTo(1000))
     if (what.startsWith('gets')) t.equal(signal, what.slice(5), 'it ends as it would have')
@@ -65,7 +63,7 @@ for (const [what, program] of Object.entries(endings)) {
 }
 
 tape('process end: if somebody else listens to the signal, that one decides', async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   const { status } = run(`log.ready(() => {
     const writer = create({ handleSignals: true })
     process.on('SIGTERM', () => { writeMany(writer, 10, 10); setTimeout(() => process.exit(7), 20) })
@@ -78,13 +76,13 @@ tape('process end: if somebody else listens to the signal, that one decides', as
 })
 
 tape('process end: records that came before the log was open go to standard error', async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   const { stderr } = run('writeMany(create(), 3); process.exit()', file)
   t.deepEqual(stderr.trim().split('\n').map((text) => JSON.parse(text).n), [0, 1, 2])
 })
 
 tape('process end: a worker thread that ends writes its records', async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   run(`log.close(() => {
     const { Worker } = require('node:worker_threads')
     const program = ${JSON.stringify(HEAD)}.replace('process.argv', "['', require('worker_threads').workerData]")
@@ -111,7 +109,7 @@ tape(`process end: SIGKILL takes at most the bound, and nothing up to an eager r
     log.ready(step)
   `
   for (let round = 0; round < KILL_COUNT; round++) {
-    const file = newPath()
+    const file = newPath('log')
     const child = spawn(process.execPath, ['-e', HEAD + program, file], { cwd: __dirname, stdio: ['ignore', 'pipe', 'inherit'] })
     let told = ''
     child.stdout.on('data', (text) => {

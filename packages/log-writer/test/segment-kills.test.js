@@ -9,7 +9,7 @@ const path = require('node:path')
 const { gunzipSync } = require('node:zlib')
 const tape = require('tape')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { createRandom, temporaryFolder } = require('@millrace/testkit')
+const { createRandom, newPath } = require('@millrace/testkit')
 const { lines } = require('..')
 
 const CHILD = path.join(__dirname, 'segment-child.js')
@@ -88,7 +88,7 @@ const modes = {
 for (const [what, options] of Object.entries(modes)) {
   tape(`segment kills: no record that was in the file is lost if the log ${what} (${KILL_COUNT} kills, seed ${seed})`, async (t) => {
     const random = createRandom(seed)
-    const folder = path.join(temporaryFolder(), 'logs')
+    const folder = newPath('logs')
     const told = new Map()
     let [compressedMax, sizeMax] = [0, 0]
     for (let round = 0; round < KILL_COUNT; round++) {

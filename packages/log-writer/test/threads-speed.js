@@ -3,10 +3,9 @@
 // messages.
 // Usage: node packages/log-writer/test/threads-speed.js [threads] [records per thread]
 
-const path = require('node:path')
 const { isMainThread, parentPort, Worker, workerData } = require('node:worker_threads')
 const { OffsetLog } = require('@millrace/offset-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { LogWriter, lines } = require('..')
 const { shareWriter, ThreadWriter } = require('../threads')
 
@@ -20,7 +19,7 @@ else parentPort.on('message', ({ round }) => produce(round))
 async function main (threadCount, count) {
   console.log(`${threadCount} threads, ${count} records each, about 200 bytes; medians of ${ROUND_COUNT} rounds behind 2`)
   for (const mode of MODES) {
-    const log = OffsetLog(path.join(temporaryFolder(), 'a.log'), { codec: lines })
+    const log = OffsetLog(newPath('a.log'), { codec: lines })
     const writer = LogWriter(log)
     await log.ready()
     const share = shareWriter(writer)

@@ -7,7 +7,7 @@ const { setTimeout: sleep } = require('node:timers/promises')
 const { Worker } = require('node:worker_threads')
 const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
-const { temporaryFolder, until } = require('@millrace/testkit')
+const { collect, newPath, until } = require('@millrace/testkit')
 const { LogWriter, lines } = require('..')
 const { OWNER_THREAD, Ring } = require('../lib/ring')
 const { shareWriter, ThreadWriter } = require('../threads')
@@ -16,7 +16,7 @@ const CHILD = path.join(__dirname, 'thread-child.js')
 const ROUND_COUNT = Number(process.env.MILLRACE_ROUNDS ?? 15)
 
 function open (options, shareOptions) {
-  const log = OffsetLog(path.join(temporaryFolder(), 'a.log'), { codec: lines })
+  const log = OffsetLog(newPath('a.log'), { codec: lines })
   const writer = LogWriter(log, options)
   const share = shareWriter(writer, shareOptions)
   const close = async () => {
@@ -40,8 +40,7 @@ async function endOf (worker) {
 
 async function valuesOf ({ log, writer }) {
   await writer.flush()
-  const values = []
-  for await (const value of log.stream({ seqs: false })) values.push(value)
+  const values = await collect(log.stream({ seqs: false }))
   return values
 }
 
@@ -76,7 +75,7 @@ tape('threads: with handleSignals, a signal takes no record of a thread', { skip
       }, 1)
     })
   `
-  const file = path.join(temporaryFolder(), 'a.log')
+  const file = newPath('a.log')
   const { stdout, signal } = spawnSync(process.execPath, ['-e', program, file], { cwd: __dirname, encoding: 'utf8' })
   t.equal(signal, 'SIGTERM')
   const log = OffsetLog(file, { flags: 'r', codec: lines })
@@ -196,7 +195,7 @@ tape('threads: an eager record is in the file when write returns; flush and flus
 })
 
 tape('threads: the end of the process takes what is in the rings, also in the middle of a write', (t) => {
-  const file = path.join(temporaryFolder(), 'a.log')
+  const file = newPath('a.log')
   const source = `
     const { Worker } = require('node:worker_threads')
     const { OffsetLog } = require('@millrace/offset-log')
@@ -220,8 +219,7 @@ tape('threads: the end of the process takes what is in the rings, also in the mi
   const { stdout, stderr } = spawnSync(process.execPath, ['-e', source], { encoding: 'utf8', cwd: __dirname })
   const log = OffsetLog(file, { codec: lines, flags: 'r' })
   const check = async () => {
-    const values = []
-    for await (const value of log.stream({ seqs: false })) values.push(value)
+    const values = await collect(log.stream({ seqs: false }))
     t.ok(Number(stdout) > 0, `${stdout.trim()} were submitted ${stderr.slice(0, 200)}`)
     t.ok(countsOf(t, values).a >= Number(stdout), `${values.length} are there`)
     await log.close()

@@ -1,15 +1,13 @@
 'use strict'
 // The order of slots, and what a quota drops, if clocks were wrong for a while.
 
-const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec: codec } = require('@millrace/json-codec')
-const { fakeWallClock, temporaryFolder, until } = require('@millrace/testkit')
+const { fakeWallClock, newPath, until } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const DAY = 24 * 3_600_000
 const T = Date.UTC(2026, 0, 10, 12)
-const newFolder = () => path.join(temporaryFolder(), 'logs')
 
 /** One record for each time of each slot. */
 async function makeSlots (folder, slots) {
@@ -23,7 +21,7 @@ async function makeSlots (folder, slots) {
 tape('clock: one wrong time in a slot does not move what comes after it', async (t) => {
   fakeWallClock(t, T + 10 * DAY)
   const daysOf = async (slots, options) => {
-    const folder = newFolder()
+    const folder = newPath('logs')
     await makeSlots(folder, slots)
     const merged = MergedLog(folder, { codec })
     const days = []
@@ -39,7 +37,7 @@ tape('clock: one wrong time in a slot does not move what comes after it', async 
 
 tape('clock: a live stream goes on while the clock stands still', async (t) => {
   fakeWallClock(t, T)
-  const folder = newFolder()
+  const folder = newPath('logs')
   const [a, b] = [SlotLog(folder, { codec }), SlotLog(folder, { codec })]
   await Promise.all([a.append({ n: 1, time: T }), b.ready()])
   const merged = MergedLog(folder, { codec, latenessMs: 50 })
@@ -54,7 +52,7 @@ tape('clock: a live stream goes on while the clock stands still', async (t) => {
 tape('clock: a quota drops the oldest records of all slots, whatever one of them said', async (t) => {
   for (const wrong of [5000, T - 3 * DAY, T + 3650 * DAY]) {
     const clock = fakeWallClock(t, T)
-    const folder = newFolder()
+    const folder = newPath('logs')
     const options = { codec, slots: 2, maxSize: 2 * 2 ** 20, segmentSize: 64 * 1024 }
     const logs = [SlotLog(folder, options), SlotLog(folder, options)]
     await Promise.all(logs.map((log) => log.ready()))

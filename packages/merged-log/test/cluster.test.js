@@ -7,7 +7,7 @@ const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { temporaryFolder, until } = require('@millrace/testkit')
+const { collect, newPath, until } = require('@millrace/testkit')
 const { MergedLog } = require('..')
 
 const WORKER = path.join(__dirname, 'worker.js')
@@ -77,7 +77,7 @@ function check (t, values, acknowledged, what) {
 }
 
 tape('cluster: eight workers, rolling restarts and kills lose nothing, and keep the order of each process', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const cluster = new Cluster(folder)
   t.teardown(() => cluster.kill())
   await Promise.all(Array.from({ length: WORKER_COUNT }, () => cluster.start()))
@@ -100,8 +100,7 @@ tape('cluster: eight workers, rolling restarts and kills lose nothing, and keep 
 
   // A log that follows its writers may be a moment behind them.
   const whole = MergedLog(folder, { codec: jsonCodec })
-  const values = []
-  for await (const value of whole.stream({ seqs: false })) values.push(value)
+  const values = await collect(whole.stream({ seqs: false }))
   check(t, values, cluster.acknowledged, 'read')
   t.equal(await whole.count(), values.length)
   await whole.close()

@@ -5,7 +5,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const codec = jsonCodec
@@ -19,7 +19,7 @@ async function times (folder) {
 }
 
 tape('deleting: SlotLog deletes records of its own slot, and MergedLog says so', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const logs = [SlotLog(folder, { codec }), SlotLog(folder, { codec })]
   for (let time = 1; time <= 6; time++) await logs[time % 2].append({ time })
   const own = await logs[0].append({ time: 7 })
@@ -41,7 +41,7 @@ tape('deleting: SlotLog deletes records of its own slot, and MergedLog says so',
 })
 
 tape('deleting: without a process in the slot, SegmentedLog deletes there', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SlotLog(folder, { codec })
   await log.append({ time: 1 })
   const seq = await log.append({ time: 2 })

@@ -9,13 +9,13 @@ const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const codec = jsonCodec
 
 /** A folder of one process, as it was before there were several. */
-async function makeSegments (folder = path.join(temporaryFolder(), 'up')) {
+async function makeSegments (folder = newPath('up')) {
   const log = SegmentedLog(folder, { codec, segmentSize: 1 })
   for (let time = 1; time <= 3; time++) await log.append({ time })
   await log.hold('mirror', await log.last({ values: false }))
@@ -46,7 +46,7 @@ const skip = process.platform === 'win32' && 'the steps are those of a shell'
 const NAMES = ['up', 'with a space', "it's", '"quoted"', '$HOME `id`', 'a*?[b]', 'a\\b;c&(d)', 'two\nlines', '~', 'ä']
 for (const name of NAMES) {
   tape(`kinds: after the steps that the message gives, all records of ${JSON.stringify(name)} are read`, { skip }, async (t) => {
-    const folder = await makeSegments(path.join(temporaryFolder(), name))
+    const folder = await makeSegments(newPath(name))
     const first = SlotLog(folder, { codec })
     const { message } = await failureOf(() => first.ready())
     await first.close().catch(() => {})
@@ -65,7 +65,7 @@ for (const name of NAMES) {
 }
 
 tape('kinds: segments beside slots are not left out: the folder is refused', async (t) => {
-  const folder = path.join(temporaryFolder(), 'up')
+  const folder = newPath('up')
   const slot = SlotLog(folder, { codec })
   await slot.append({ time: 1 })
   await slot.close()
@@ -83,7 +83,7 @@ tape('kinds: segments beside slots are not left out: the folder is refused', asy
 
 tape('kinds: what a slot and a log of segments have made in one folder at once is never read in part', async (t) => {
   for (let round = 0; round < 20; round++) {
-    const folder = path.join(temporaryFolder(), 'up')
+    const folder = newPath('up')
     const both = [SlotLog(folder, { codec }), SegmentedLog(folder, { codec })]
     const errors = await Promise.all(both.map((log) => failureOf(() => log.ready())))
     for (const err of errors) if (err) t.equal(err.code, 'ERR_LOG_UNKNOWN_FORMAT', err.message)
@@ -99,7 +99,7 @@ tape('kinds: what a slot and a log of segments have made in one folder at once i
 tape('kinds: a storage that cannot list a folder is refused with what it lacks', async (t) => {
   const storage = { ...fileStorage, listFolder: undefined }
   for (const Log of [SlotLog, MergedLog]) {
-    const log = Log(path.join(temporaryFolder(), 'up'), { codec, storage })
+    const log = Log(newPath('up'), { codec, storage })
     const err = await failureOf(() => log.ready())
     t.equal(err?.code, 'ERR_NOT_SUPPORTED')
     t.match(err?.message, /listFolder/)

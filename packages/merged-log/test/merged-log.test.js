@@ -6,17 +6,10 @@ const tape = require('tape')
 const { Forwarder } = require('@millrace/forwarder')
 const { jsonCodec } = require('@millrace/json-codec')
 const { LogWriter } = require('@millrace/log-writer')
-const { failureOf, fakeWallClock, temporaryFolder, until } = require('@millrace/testkit')
+const { collect, failureOf, fakeWallClock, newPath, until } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const codec = jsonCodec
-const newFolder = () => path.join(temporaryFolder(), 'logs')
-
-async function collect (source) {
-  const items = []
-  for await (const item of source) items.push(item)
-  return items
-}
 
 /** Makes a slot of each list of values. */
 async function makeSlots (folder, lists) {
@@ -32,7 +25,7 @@ async function makeSlots (folder, lists) {
 const closeAll = (logs) => Promise.all(logs.map((log) => log.close()))
 
 tape('slots: append gives the seq of each record of a batch, and what a merged log reads there', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const log = SlotLog(folder, { codec })
   const waiting = log.append([{ n: 1 }, { n: 2 }], { seqs: true })
   await log.ready()
@@ -62,7 +55,7 @@ tape('slots: append gives the seq of each record of a batch, and what a merged l
 })
 
 tape('slots: the first free one, and one that was closed is free again', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const [first, second] = [SlotLog(folder, { codec }), SlotLog(folder, { codec, slots: 2 })]
   await Promise.all([first.append({ n: 1 }), second.append({ n: 2 })])
   t.deepEqual([first.slot, second.slot].sort(), [0, 1])
@@ -88,7 +81,7 @@ tape('merge: by time, in the order of each slot, whatever the clocks did; also b
   random.state = seed + 1
   t.comment(`seed ${seed}`)
   for (let round = 0; round < 6; round++) {
-    const folder = newFolder()
+    const folder = newPath('logs')
     const lists = Array.from({ length: 1 + random(4) }, (_, slot) => {
       let time = random(50)
       return Array.from({ length: 1 + random(60) }, (_, n) => {
@@ -159,7 +152,7 @@ function resumed (lists, items, limit) {
 }
 
 tape('merge: filters, limits, shapes, and keys', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const logs = await makeSlots(folder, [[{ time: 1, k: 'a' }, { time: 4, k: 'b' }], [{ time: '1970-01-01T00:00:00.002Z', k: 'a' }, { at: 3, k: 'b' }]])
   const merged = MergedLog(folder, { codec })
   const items = await collect(merged.stream())
@@ -187,11 +180,11 @@ tape('merge: filters, limits, shapes, and keys', async (t) => {
   t.equal((await byFunction.first()).time, 0)
   await byFunction.close()
   t.equal((await failureOf(() => collect(byFunction.stream())))?.code, 'ERR_LOG_CLOSED')
-  t.equal((await failureOf(() => MergedLog(newFolder()).ready()))?.code, 'ENOENT')
+  t.equal((await failureOf(() => MergedLog(newPath('logs')).ready()))?.code, 'ENOENT')
 })
 
 tape('live: waits for older records of other slots, but not longer than latenessMs, and notices new slots', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const [a, b] = await makeSlots(folder, [[{ n: 1, time: 1 }], [{ n: 2, time: 2 }]])
   const merged = MergedLog(folder, { codec, latenessMs: 2000 })
   const seen = []
@@ -229,7 +222,7 @@ tape('live: waits for older records of other slots, but not longer than lateness
 })
 
 tape('live: a wall clock that stands still, or goes back, stops nothing', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const wall = fakeWallClock(t, Date.UTC(2026, 0, 1))
   const [a, b] = await makeSlots(folder, [[], []])
   const merged = MergedLog(folder, { codec, latenessMs: 20 })
@@ -248,7 +241,7 @@ tape('live: a wall clock that stands still, or goes back, stops nothing', async 
 })
 
 tape('live: a stream that has given everything ends when the log is closed', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const slots = await makeSlots(folder, [[{ n: 1, time: 1 }], [{ n: 2, time: 2 }]])
   const merged = MergedLog(folder, { codec, latenessMs: 0 })
   const seen = []
@@ -263,7 +256,7 @@ tape('live: a stream that has given everything ends when the log is closed', asy
 })
 
 tape('close: a stream that was begun just before fails, or gives everything; it does not end as if there were nothing', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const logs = await makeSlots(folder, [[{ n: 0, time: 1 }], [{ n: 1, time: 2 }]])
   for (const reverse of [false, true]) {
     for (const read of ['stream', 'toReadable']) {
@@ -279,7 +272,7 @@ tape('close: a stream that was begun just before fails, or gives everything; it 
 })
 
 tape('writers: a log writer appends to a slot, from its first line on', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const log = SlotLog(folder)
   const writer = LogWriter(log)
   writer.write({ level: 30, time: 1, msg: 'early' }, 'info')
@@ -291,7 +284,7 @@ tape('writers: a log writer appends to a slot, from its first line on', async (t
 })
 
 tape('forwarders: one for each slot, also for slots that are added', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const [a] = await makeSlots(folder, [[{ n: 1 }, { n: 2 }]])
   const merged = MergedLog(folder, { codec })
   const forwarded = []
@@ -311,9 +304,9 @@ tape('forwarders: one for each slot, also for slots that are added', async (t) =
 })
 
 tape('forwarders: what a slot drops before anything was forwarded is told after a restart', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const [slot] = await makeSlots(folder, [[{ n: 0 }]])
-  const place = path.join(temporaryFolder(), 'cursor')
+  const place = newPath('cursor')
   const forward = async (isDown) => {
     const merged = MergedLog(folder, { codec })
     await merged.ready()

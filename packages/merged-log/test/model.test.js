@@ -5,7 +5,7 @@
 
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, createRandom, isLongRun, slowStorage } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, isLongRun, slowStorage } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
@@ -215,8 +215,7 @@ class Run {
     const there = this.there(after)
     this.begin('stream', [], async () => {
       const source = random(2) ? merged.stream({ reverse, limit, after }) : merged.toReadable({ reverse, limit, after })
-      const items = []
-      for await (const item of source) items.push(item)
+      const items = await collect(source)
       this.check(`stream ${JSON.stringify({ reverse, limit, after })}`, items, there, { reverse, isWhole: limit === -1 })
       if (!source.position) return
       const next = []
@@ -335,8 +334,7 @@ class Run {
     await Promise.all(this.slots.map((log) => log.close()))
     await this.merged.close()
     await this.open()
-    const items = []
-    for await (const item of this.merged.stream()) items.push(item)
+    const items = await collect(this.merged.stream())
     this.check('at the end', items, [...this.records.keys()], {})
     if (items.some(({ seq }) => this.deleted.has(seq))) this.fail('a deleted record is there')
     await this.merged.close()

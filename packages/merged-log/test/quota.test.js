@@ -5,7 +5,7 @@ const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
+const { failureOf, newPath, until } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const MiB = 2 ** 20
@@ -18,7 +18,7 @@ function sizeOf (folder) {
 }
 
 tape('quota: all slots together stay below it, the oldest records go first, and a slot without a process gives too', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const [a, b] = [SlotLog(folder, options), SlotLog(folder, options)]
   await Promise.all([a.ready(), b.ready()])
   let n = 0
@@ -54,7 +54,7 @@ tape('quota: all slots together stay below it, the oldest records go first, and 
 })
 
 tape('quota: a slot whose process appends without waiting, and never yields, stays below it', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SlotLog(folder, options)
   await log.ready()
   let peak = 0
@@ -73,7 +73,7 @@ tape('quota: a slot whose process appends without waiting, and never yields, sta
 })
 
 tape('retained: a stream that resumes where a slot has dropped records fails, or goes on if it may miss some', async (t) => {
-  const folder = path.join(temporaryFolder(), 'slots')
+  const folder = newPath('slots')
   const writer = SlotLog(folder, { codec: jsonCodec })
   for (let n = 0; n < 3; n++) {
     await writer.append({ n, time: n })

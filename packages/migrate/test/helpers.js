@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { OffsetLog } = require('@millrace/offset-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { collect, temporaryFolder } = require('@millrace/testkit')
 const { openSource } = require('..')
 
 const FIXTURE = path.join(__dirname, '..', '..', 'offset-log', 'test', 'fixtures', 'ssb-2000.offset')
@@ -24,8 +24,7 @@ async function readSource (file, options) {
   try {
     await source.ready()
     const stream = source.stream()
-    const items = []
-    for await (const item of stream) items.push(item)
+    const items = await collect(stream)
     return { format: source.format, items, deleted: stream.deleted, lost: stream.lost, torn: stream.torn }
   } finally {
     await source.close()

@@ -2,11 +2,10 @@
 // Commands on a folder in which a segment cannot be opened: what is before it is printed, and the exit code says that
 // it is damaged; with --skip-damage, what is behind it, too.
 
-const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { replacements, temporaryFolder } = require('@millrace/testkit')
+const { newPath, replacements } = require('@millrace/testkit')
 const { callCommand } = require('./run-command')
 
 const PLACES = { first: 0, middle: 1, newest: 2 }
@@ -31,7 +30,7 @@ for (const [kind, damage] of Object.entries(replacements)) {
     // Nothing tells that it was not dropped, or that there was another one.
     if (kind === 'gone' && where !== 'middle') continue
     tape(`broken segment: cat, count, verify and tail where the ${where} one is or has ${kind}`, async (t) => {
-      const folder = path.join(temporaryFolder(), 'logs')
+      const folder = newPath('logs')
       const files = await fill(folder)
       damage(files[place])
       const all = Array.from({ length: COUNT }, (_, n) => n)

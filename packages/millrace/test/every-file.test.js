@@ -6,7 +6,7 @@ const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { isLongRun, temporaryFolder } = require('@millrace/testkit')
+const { isLongRun, newPath, temporaryFolder } = require('@millrace/testkit')
 const { open } = require('..')
 const { commandNames } = require('../lib/cli/commands')
 const { RECORD_COUNT, holdLog, makeFiles } = require('./kinds-of-files')
@@ -123,7 +123,7 @@ tape('commands: those that read leave nothing behind', async (t) => {
 })
 
 tape('holdLog: the holder of a log ends when the process that started it is killed', async (t) => {
-  const file = path.join(temporaryFolder(), 'events.log')
+  const file = newPath('events.log')
   const script = `require(${JSON.stringify(path.join(__dirname, 'kinds-of-files'))}).holdLog(${JSON.stringify(file)})
     .then(() => { console.log('held'); setInterval(() => {}, 1000) })`
   const parent = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -7,7 +7,7 @@ const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SlotLog } = require('@millrace/merged-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { temporaryFolder, until } = require('@millrace/testkit')
+const { newPath, until } = require('@millrace/testkit')
 const { callCommand } = require('./run-command')
 
 const COUNT = 9
@@ -15,7 +15,7 @@ const numbers = (count) => Array.from({ length: count }, (_, n) => `{"n":${n}}\n
 
 /** @returns {Promise<{ folder: string, log: any }>} a log of segments, in use */
 async function makeSegments (options) {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SegmentedLog(folder, { codec: jsonCodec, ...options })
   for (let n = 0; n < COUNT; n++) {
     await log.append({ n })
@@ -28,7 +28,7 @@ tape('snapshot: a folder of segments that is written, some of them compressed', 
   const { folder, log } = await makeSegments({ compress: 'gzip' })
   await until(() => fs.readdirSync(folder).some((name) => name.endsWith('.gz')))
   await log.append({ n: COUNT })
-  const copy = path.join(temporaryFolder(), 'copy')
+  const copy = newPath('copy')
   const { code, stdout, stderr } = await callCommand(['snapshot', folder, copy])
   t.equal(code, 0, stderr)
   t.match(stdout, /bytes.* copied/)
@@ -52,7 +52,7 @@ tape('snapshot: a damaged segment leaves no copy', async (t) => {
   const bytes = fs.readFileSync(first)
   bytes[32_815] ^= 1
   fs.writeFileSync(first, bytes)
-  const copy = path.join(temporaryFolder(), 'copy')
+  const copy = newPath('copy')
   t.equal((await callCommand(['snapshot', folder, copy])).code, 1)
   t.deepEqual(fs.readdirSync(path.dirname(copy)), [])
 })
@@ -73,7 +73,7 @@ tape('folders: what changes or reads one file says so, and what to do instead', 
     t.match(stderr, /^millrace: \S+ is a folder of segments; /)
     t.match(stderr, advice)
   }
-  const slots = path.join(temporaryFolder(), 'slots')
+  const slots = newPath('slots')
   const slot = SlotLog(slots, { codec: jsonCodec })
   await slot.append({ n: 0 })
   await slot.close()
@@ -85,9 +85,9 @@ tape('folders: what changes or reads one file says so, and what to do instead', 
 })
 
 tape('folders: one without a log is a folder, for every command', async (t) => {
-  const folder = path.join(temporaryFolder(), 'empty')
+  const folder = newPath('empty')
   fs.mkdirSync(folder)
-  const lines = path.join(temporaryFolder(), 'lines.ndjson')
+  const lines = newPath('lines.ndjson')
   fs.writeFileSync(lines, '{}\n')
   for (const [name, ...others] of [
     ['info'], ['cat'], ['tail'], ['get', '1'], ['count'], ['append', '{}'], ['import', lines], ['export', `${folder}.out`],

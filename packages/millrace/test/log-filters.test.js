@@ -6,7 +6,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath, temporaryFolder } = require('@millrace/testkit')
 const { open } = require('..')
 const { callCommand } = require('./run-command')
 
@@ -14,7 +14,7 @@ const { callCommand } = require('./run-command')
 const shapes = fs.readFileSync(path.join(__dirname, 'shapes.ndjson'), 'utf8').trim().split('\n')
 
 async function makeLog (records, codec = 'json') {
-  const file = path.join(temporaryFolder(), 'events.log')
+  const file = newPath('events.log')
   const log = open(file, { codec })
   await log.append(records)
   await log.close()
@@ -63,7 +63,7 @@ tape('filters: records that say no time or no level are left out with a note', a
 })
 
 tape('filters: --since finds what was logged before a rotation', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SegmentedLog(folder, { codec: jsonCodec })
   for (let i = 0; i < 100; i++) await log.append({ level: 50, time: Date.now(), msg: 'payment failed' })
   await log.roll()

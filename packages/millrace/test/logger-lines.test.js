@@ -7,14 +7,14 @@ const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath, temporaryFolder } = require('@millrace/testkit')
 const { callCommand } = require('./run-command')
 
 const HOUR = 3_600_000
 
 /** A folder with two segments: hours 9 to 5 ago in the first one. */
 async function makeFolder () {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SegmentedLog(folder, { codec: jsonCodec })
   const now = Date.now()
   for (let ago = 9; ago >= 0; ago--) {
@@ -47,7 +47,7 @@ tape('folders: info, verify and export take all segments', async (t) => {
   const info = JSON.parse((await callCommand(['info', folder, '--full', '--json'])).stdout)
   t.deepEqual([info.size, info.segments, info.records, info.reclaimableSize, info.writer], [size, 2, 10, null, null])
   t.match((await callCommand(['info', folder])).stdout, /\nsegments +2\n/)
-  const target = path.join(temporaryFolder(), 'lines')
+  const target = newPath('lines')
   t.equal((await callCommand(['export', folder, target, '--since', '150m'])).code, 0)
   t.equal(messages({ stdout: fs.readFileSync(target, 'utf8') }), '210')
 
@@ -96,8 +96,8 @@ tape('--time: the field of the time, in seconds, ms and as a text, in a file and
   const text = (hours) => new Date(ago(hours)).toISOString()
   const times = [ago(9), ago(5) / 1000, text(4), text(2).replace(/\.\d+Z/, 'Z'), ago(1) / 1000, ago(-3)]
   const records = times.map((at, i) => ({ msg: i, meta: { at }, time: now }))
-  const file = path.join(temporaryFolder(), 'log')
-  const folder = path.join(temporaryFolder(), 'logs')
+  const file = newPath('log')
+  const folder = newPath('logs')
   const options = { codec: jsonCodec }
   for (const log of [OffsetLog(file, options), SegmentedLog(folder, { ...options, segmentSize: 1 })]) {
     for (const record of [...records, { msg: 6, meta: {} }]) await log.append(record)
@@ -114,7 +114,7 @@ tape('--time: the field of the time, in seconds, ms and as a text, in a file and
 })
 
 tape('--since: takes chosen records that were kept longer', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const keep = { where: { path: 'level', gte: 50 } }
   const log = SegmentedLog(folder, { codec: jsonCodec, segmentSize: 1, maxCount: 1, keep })
   for (let msg = 0; msg < 6; msg++) await log.append({ msg, level: msg % 2 === 0 ? 50 : 30, time: Date.now() })
@@ -127,7 +127,7 @@ tape('--since: takes chosen records that were kept longer', async (t) => {
 })
 
 tape('--pretty: one line or several, and nothing that a terminal obeys', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SegmentedLog(folder, { codec: jsonCodec })
   await log.append([
     { level: 30, time: 0, pid: 1, hostname: 'host', name: 'app', msg: 'up', port: 80 },
@@ -142,7 +142,7 @@ tape('--pretty: one line or several, and nothing that a terminal obeys', async (
 })
 
 tape('folders: a compressed segment, and a folder of them, read as plain ones', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SegmentedLog(folder, { codec: jsonCodec, compress: 'gzip' })
   for (let i = 0; i < 9; i++) await log.append({ msg: `${i}`, text: 'x'.repeat(1000) })
   await log.roll()

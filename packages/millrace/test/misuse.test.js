@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
 const { parseFilter, takeDoubts } = require('../lib/cli/filter')
 const { callCommand } = require('./run-command')
 const { SSB } = require('./kinds-of-files')
@@ -157,7 +157,7 @@ tape('parseFilter: an operator without a value, and a path alone that has a spac
 })
 
 tape('errors: a text file is a text file, for every command that reads a log', async (t) => {
-  const file = path.join(temporaryFolder(), 'notes.txt')
+  const file = newPath('notes.txt')
   fs.writeFileSync(file, 'Hällo\nworld\n'.repeat(10_000))
   for (const name of ['info', 'cat', 'tail', 'count', 'verify', 'repair', 'compact', 'view', 'bench']) {
     const { code, stderr } = await callCommand([name, file])

@@ -4,13 +4,13 @@
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
 const millrace = require('..')
 
 const { SegmentedLog, jsonCodec, open } = millrace
 
 tape('open: a checked log of JSON by default', async (t) => {
-  const log = open(path.join(temporaryFolder(), 'events.log'))
+  const log = open(newPath('events.log'))
   const seq = await log.append({ type: 'post' })
   t.deepEqual(await log.get(seq), { type: 'post' })
   const { framing, codec } = await log.stats()
@@ -33,7 +33,7 @@ tape('open: codecs by name', async (t) => {
 })
 
 tape('open: what JSON would lose without a word is refused, and nothing is written', async (t) => {
-  const log = open(path.join(temporaryFolder(), 'events.log'))
+  const log = open(newPath('events.log'))
   const err = await failureOf(() => log.append({ user: 'ada', roles: new Map([['admin', true]]) }))
   t.equal(err?.code, 'ERR_CODEC_ENCODE')
   t.deepEqual(err?.path, ['roles'])
@@ -50,7 +50,7 @@ tape('open: what JSON would lose without a word is refused, and nothing is writt
 })
 
 tape('open: options that there are not are refused, where they are given', async (t) => {
-  const file = path.join(temporaryFolder(), 'events.log')
+  const file = newPath('events.log')
   t.equal((await failureOf(() => open(file, { fsnc: 'always' }))).code, 'ERR_INVALID_ARGUMENT')
   t.equal((await failureOf(() => open(file, 'json'))).code, 'ERR_INVALID_ARGUMENT')
   const log = open(file)
@@ -91,7 +91,7 @@ tape('open: what it hands out can be imported, too', async (t) => {
 })
 
 tape('millrace: SegmentedLog, with and without new', async (t) => {
-  const place = () => path.join(temporaryFolder(), 'logs')
+  const place = () => newPath('logs')
   for (const log of [SegmentedLog(place(), { codec: jsonCodec }), new SegmentedLog(place(), { codec: jsonCodec })]) {
     const seq = await log.append({ n: 1 })
     t.deepEqual(await log.get(seq), { n: 1 })

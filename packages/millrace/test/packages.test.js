@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath, temporaryFolder } = require('@millrace/testkit')
 const { findMissing, missingError } = require('../lib/cli/packages')
 const manifest = require('../package.json')
 const { commandNames, loadCommand } = require('../lib/cli/commands')
@@ -77,7 +77,7 @@ tape('packages: with them, a command goes on as before', async (t) => {
 })
 
 tape('packages: where millrace is installed for the whole machine, so must they be', (t) => {
-  const place = path.join(temporaryFolder(), 'node_modules', 'millrace', 'lib', 'cli')
+  const place = newPath('node_modules', 'millrace', 'lib', 'cli')
   fs.mkdirSync(place, { recursive: true })
   const copy = path.join(place, 'packages.js')
   fs.copyFileSync(require.resolve('../lib/cli/packages'), copy)

@@ -3,7 +3,6 @@
 
 const { randomInt } = require('node:crypto')
 const fs = require('node:fs')
-const path = require('node:path')
 const { setTimeout: wait } = require('node:timers/promises')
 const tape = require('tape')
 const { binaryCodec } = require('@millrace/binary-codec')
@@ -11,7 +10,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { SlotLog } = require('@millrace/merged-log')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { createRandom, temporaryFolder } = require('@millrace/testkit')
+const { createRandom, newPath } = require('@millrace/testkit')
 const { levelFilter } = require('@millrace/where')
 const { isOfBytes, printAll } = require('../lib/cli/printing')
 const { printRecords, toReadOptions } = require('../lib/cli/records')
@@ -67,7 +66,7 @@ function makeRecords (random, count, { isStrict, hasBad }) {
 /** @returns {Promise<string>}  the path of a log */
 const makers = {
   async json (random, { hasBad = random.below(4) === 0 } = {}) {
-    const file = path.join(temporaryFolder(), 'json.log')
+    const file = newPath('json.log')
     const log = OffsetLog(file, { codec: asJson })
     const seqs = await appendAll(log, makeRecords(random, 1500, { hasBad }))
     await log.del(seqs.filter(() => random.below(20) === 0))
@@ -82,28 +81,28 @@ const makers = {
     return file
   },
   async binary (random) {
-    const file = path.join(temporaryFolder(), 'binary.log')
+    const file = newPath('binary.log')
     const log = OffsetLog(file, { codec: binaryCodec })
     await appendAll(log, makeRecords(random, 300, { isStrict: true }).map((bytes) => JSON.parse(String(bytes))))
     await log.close()
     return file
   },
   async offset (random) {
-    const file = path.join(temporaryFolder(), 'old.offset')
+    const file = newPath('old.offset')
     const log = OffsetLog(file, { codec: asJson, framing: 'offset48' })
     await appendAll(log, makeRecords(random, 300, {}))
     await log.close()
     return file
   },
   async nameless (random) {
-    const file = path.join(temporaryFolder(), 'nameless.log')
+    const file = newPath('nameless.log')
     const log = OffsetLog(file, { codec: { ...asJson, name: undefined } })
     await appendAll(log, makeRecords(random, 300, { hasBad: true }))
     await log.close()
     return file
   },
   async segments (random) {
-    const folder = path.join(temporaryFolder(), 'segments')
+    const folder = newPath('segments')
     const log = SegmentedLog(folder, { codec: asJson, segmentSize: 256 * 1024, compress: random.below(2) ? 'gzip' : false })
     const seqs = await appendAll(log, makeRecords(random, 1500, {}))
     await log.del(seqs.filter(() => random.below(50) === 0))
@@ -113,7 +112,7 @@ const makers = {
     return folder
   },
   async slots (random) {
-    const folder = path.join(temporaryFolder(), 'slots')
+    const folder = newPath('slots')
     const logs = [0, 1].map(() => SlotLog(folder, { codec: jsonCodec }))
     for (const log of logs) {
       await log.ready()
@@ -222,7 +221,7 @@ tape('count --grep: counts what cat --grep prints, also in slots', async (t) => 
 
 tape('cat: what is written is what comes out, with a reader that is slow, and in a file', async (t) => {
   const random = seededRandom()
-  const file = path.join(temporaryFolder(), 'large.log')
+  const file = newPath('large.log')
   const log = OffsetLog(file, { codec: asJson })
   await appendAll(log, makeRecords(random, 8000, {}))
   await log.close()

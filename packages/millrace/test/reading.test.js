@@ -5,14 +5,14 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { open } = require('..')
 const { callCommand } = require('./run-command')
 
 const SSB = path.join(__dirname, '..', '..', 'offset-log', 'test', 'fixtures', 'ssb-2000.offset')
 
 async function makeLog (values, options) {
-  const file = path.join(temporaryFolder(), 'events.log')
+  const file = newPath('events.log')
   const log = open(file, options)
   await log.append(values)
   await log.close()
@@ -57,7 +57,7 @@ tape('info and verify: what a log is, and that it is whole', async (t) => {
 
 tape('--where: a field that no record has is told, also in segments and slots, and one that some have is not', async (t) => {
   const file = await makeLog([{ level: 30 }, ...Array.from({ length: 3000 }, (_, n) => ({ type: 'post', n })), { last: { at: 1 } }])
-  const folder = path.join(temporaryFolder(), 'segments')
+  const folder = newPath('segments')
   const segments = SegmentedLog(folder, { codec: jsonCodec })
   await segments.append([{ level: 30 }, { last: { at: 1 } }])
   await segments.close()

@@ -5,7 +5,7 @@ const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { commandNames, loadCommand } = require('../lib/cli/commands')
 const { createReference } = require('../lib/cli/reference')
 const { runCommand } = require('./run-command')
@@ -40,7 +40,7 @@ for (const [shell, flags] of Object.entries(shells)) {
     const { stdout, code } = await runCommand(['completion', shell])
     t.equal(code, 0)
     t.ok(commandNames.every((name) => stdout.includes(name)), 'it has every command')
-    const file = path.join(temporaryFolder(), 'script')
+    const file = newPath('script')
     fs.writeFileSync(file, stdout)
     const { error, status, stderr } = spawnSync(shell, [...flags, file], { encoding: 'utf8' })
     if (error) t.skip(`${shell} is not installed`)
@@ -49,7 +49,7 @@ for (const [shell, flags] of Object.entries(shells)) {
 }
 
 tape('completion: bash completes commands, options and their values', async (t) => {
-  const file = path.join(temporaryFolder(), 'script')
+  const file = newPath('script')
   fs.writeFileSync(file, (await runCommand(['completion', 'bash'])).stdout)
   const complete = (...words) => {
     const list = words.map((word) => `'${word}'`).join(' ')

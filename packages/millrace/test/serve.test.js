@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder, until } = require('@millrace/testkit')
+const { newPath, temporaryFolder, until } = require('@millrace/testkit')
 const { runCommand } = require('./run-command')
 
 /** Runs `millrace serve`, uses it, and ends it. */
@@ -19,7 +19,7 @@ async function withServer (folder, words, use) {
 }
 
 tape('serve: takes records, and loses none when it is stopped; keys are made and revoked', async (t) => {
-  const folder = path.join(temporaryFolder(), 'data')
+  const folder = newPath('data')
   const send = (url, key) => fetch(`${url}/v1/logs/events?ack=buffered`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },

@@ -9,11 +9,10 @@ const tape = require('tape')
 const { SlotLog } = require('@millrace/merged-log')
 const { binaryCodec } = require('@millrace/binary-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { callCommand, runCommand } = require('./run-command')
 
 const MINUTE = 60_000
-const newFolder = () => path.join(temporaryFolder(), 'logs')
 
 /** A process with a slot of its own. */
 async function startWriter (folder) {
@@ -36,7 +35,7 @@ async function startWriter (folder) {
 
 /** Three slots, whose records m0 to m11 take turns: the first is being written, the second's process was killed. */
 async function makeFolder (now) {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const writers = []
   for (let slot = 0; slot < 3; slot++) writers.push(await startWriter(folder))
   for (let n = 0; n < 12; n++) {
@@ -125,7 +124,7 @@ tape('slots: tail, and tail --follow with records of all processes, also of a ne
 })
 
 tape('slots: what cannot be asked is refused with a sentence that says what to do', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const log = SlotLog(folder)
   await log.append(Buffer.from('{"msg":"m0"}'))
   await log.close()
@@ -144,13 +143,13 @@ tape('slots: what cannot be asked is refused with a sentence that says what to d
   const file = path.join(folder, 'one.log')
   await callCommand(['append', file, '{}'])
   await refused(['del', file, '0:4096'], /has no slots: give the seq without one, such as 4096/)
-  const empty = newFolder()
+  const empty = newPath('logs')
   fs.mkdirSync(path.join(empty, '0'), { recursive: true })
   await refused(['cat', empty], /none of them has a log yet/)
 })
 
 tape('slots: dates of binary records order them, with --raw, too', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const logs = [SlotLog(folder, { codec: binaryCodec }), SlotLog(folder, { codec: binaryCodec })]
   for (let n = 0; n < 6; n++) await logs[n % 2].append({ time: new Date(Date.UTC(2026, 10, 23, 10, n)), msg: `m${n}` })
   for (const log of logs) await log.close()
@@ -160,16 +159,16 @@ tape('slots: dates of binary records order them, with --raw, too', async (t) => 
 })
 
 tape('slots: segments beside slots are not left out, but refused with what to do', async (t) => {
-  const folder = newFolder()
+  const folder = newPath('logs')
   const slots = SlotLog(folder)
   await slots.append(Buffer.from('{"msg":"in a slot"}'))
   await slots.close()
-  const log = SegmentedLog(newFolder())
+  const log = SegmentedLog(newPath('logs'))
   await log.append(Buffer.from('{"msg":"in a segment"}'))
   await log.close()
   fs.cpSync(log.filename, folder, { recursive: true })
   for (const command of ['cat', 'tail', 'count', 'info', 'verify', 'view', 'snapshot', 'compact']) {
-    const more = command === 'snapshot' ? [newFolder()] : []
+    const more = command === 'snapshot' ? [newPath('logs')] : []
     const { code, stdout, stderr } = await callCommand([command, folder, ...more])
     t.notEqual(code, 0, command)
     t.equal(stdout, '')

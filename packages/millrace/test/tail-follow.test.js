@@ -3,11 +3,10 @@
 
 const { spawn } = require('node:child_process')
 const fs = require('node:fs')
-const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { temporaryFolder, until } = require('@millrace/testkit')
+const { newPath, until } = require('@millrace/testkit')
 const { BIN, runCommand } = require('./run-command')
 
 /** @param {any} t @param {string[]} words */
@@ -24,7 +23,7 @@ function start (t, words) {
 const idsOf = ({ out }) => out.split('\n').slice(0, -1).map((line) => JSON.parse(line).id)
 
 tape('tail: one sentence where there is no log, and --follow waits for one in a folder', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   for (const [words, more] of [[['-f', folder], ', or wait for it with millrace tail -F'], [[folder], '']]) {
     const { code, stderr } = await runCommand(['tail', ...words])
     t.deepEqual([code, stderr], [2, `millrace: ${folder}: there is no such file; check the path${more}\n`])
@@ -46,7 +45,7 @@ tape('tail: one sentence where there is no log, and --follow waits for one in a 
 })
 
 tape('tail: --follow-name waits for the folder, and goes on with another log there', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const tail = start(t, ['-F', folder])
   await until(() => tail.err !== '' || tail.code !== null)
   for (const round of [0, 10]) {
@@ -61,7 +60,7 @@ tape('tail: --follow-name waits for the folder, and goes on with another log the
 })
 
 tape('tail: --follow says so when retention has overtaken it, and goes on', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SegmentedLog(folder, { codec: jsonCodec, segmentSize: 2 ** 18, maxSize: 2 ** 20 })
   await log.append({ id: 0 })
   const tail = start(t, ['-f', folder])
@@ -85,7 +84,7 @@ tape('tail: --follow says so when retention has overtaken it, and goes on', asyn
 
 tape('cat: an output that takes no more is told in one sentence', async (t) => {
   if (!fs.existsSync('/dev/full')) return t.skip('there is no /dev/full')
-  const file = path.join(temporaryFolder(), 'x.log')
+  const file = newPath('x.log')
   await runCommand(['append', file], { input: '{"a":1}\n'.repeat(5) })
   for (const command of ['cat', 'count', 'info', 'tail']) {
     const full = fs.openSync('/dev/full', 'w')

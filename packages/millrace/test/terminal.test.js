@@ -9,7 +9,7 @@ const path = require('node:path')
 const { PassThrough } = require('node:stream')
 const { setTimeout: wait } = require('node:timers/promises')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath, temporaryFolder } = require('@millrace/testkit')
 const { open } = require('..')
 const { command: append } = require('../lib/cli/commands/append')
 const { printRecords } = require('../lib/cli/records')
@@ -22,7 +22,7 @@ const EVIL = '<script>alert(1)</script>\u001b[31mred\u001b]0;title\u0007\u009b2J
 const HARMFUL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
 
 async function makeLog (values, options) {
-  const file = path.join(temporaryFolder(), 'events.log')
+  const file = newPath('events.log')
   const log = open(file, options)
   await log.append(values)
   await log.close()

@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SlotLog } = require('@millrace/merged-log')
-const { createRandom, temporaryFolder } = require('@millrace/testkit')
+const { createRandom, newPath } = require('@millrace/testkit')
 const { openViewed } = require('../lib/viewer/open')
 const { serve } = require('../lib/viewer/server')
 
@@ -14,7 +14,7 @@ const SLOT_COUNT = 3
 
 /** @returns {Promise<{ folder: string, logs: any[] }>}  of slots that share the numbers from 0 on */
 async function makeSlots (count, { record = createRecord, segmentSize = 20_000 } = {}) {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const logs = Array.from({ length: SLOT_COUNT }, () => SlotLog(folder, { codec: jsonCodec, segmentSize }))
   for (const log of logs) await log.ready()
   logs.sort((a, b) => a.slot - b.slot)

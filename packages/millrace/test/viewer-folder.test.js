@@ -6,7 +6,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { temporaryFolder, until } = require('@millrace/testkit')
+const { newPath, until } = require('@millrace/testkit')
 const { openViewed } = require('../lib/viewer/open')
 const { runCommand } = require('./run-command')
 
@@ -14,7 +14,7 @@ const COUNT = 3000
 const NEVER = new AbortController().signal
 
 async function makeFolder () {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SegmentedLog(folder, { codec: jsonCodec, segmentSize: 40_000, compress: 'gzip' })
   for (let n = 0; n < COUNT; n += 10) {
     await log.append(Array.from({ length: 10 }, (_, i) => ({ n: n + i, time: 1790000000000 + n * 1000, text: 'x'.repeat(60) })))

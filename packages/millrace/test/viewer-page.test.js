@@ -3,10 +3,9 @@
 
 const fs = require('node:fs')
 const http = require('node:http')
-const path = require('node:path')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { browserTest, scrollsSideways } = require('../../../test/browser')
 const { openViewed } = require('../lib/viewer/open')
 const { serve } = require('../lib/viewer/server')
@@ -20,7 +19,7 @@ const HOSTILE = {
 }
 
 async function makeLog (count, extra = []) {
-  const file = path.join(temporaryFolder(), 'events.log')
+  const file = newPath('events.log')
   const log = OffsetLog(file, { codec: jsonCodec })
   const records = Array.from({ length: count }, (_, index) => {
     return { timestamp: START_MS + index * 1000, level: index % 5 * 10, type: ['login', 'post'][index % 2], n: index }

@@ -6,7 +6,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath, temporaryFolder } = require('@millrace/testkit')
 const { descend, outline, summarize } = require('../lib/viewer/outline')
 const { openViewed } = require('../lib/viewer/open')
 const { readTime } = require('../lib/viewer/records')
@@ -24,7 +24,7 @@ function createRecord (index) {
 
 /** @returns {Promise<{ file: string, seqs: number[] }>} */
 async function makeLog (count, options = {}) {
-  const file = path.join(temporaryFolder(), 'events.log')
+  const file = newPath('events.log')
   const log = OffsetLog(file, { codec: jsonCodec, ...options })
   const seqs = []
   for (let index = 0; index < count; index++) log.append(createRecord(index)).then((seq) => seqs.push(seq))

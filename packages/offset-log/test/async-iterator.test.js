@@ -2,7 +2,7 @@
 
 const { randomInt } = require('node:crypto')
 const tape = require('tape')
-const { createRandom, failureOf } = require('@millrace/testkit')
+const { collect, createRandom, failureOf } = require('@millrace/testkit')
 const { iterate } = require('../lib/source')
 
 const seed = randomInt(2 ** 31)
@@ -42,8 +42,7 @@ tape(`async iterator: every item, in order, however it is answered (seed ${seed}
     const count = random(30)
     const rarity = 1 + random(4)
     const source = createSource(count, { isLater: () => random(rarity) === 0 })
-    const found = []
-    for await (const item of iterate(source)) found.push(item)
+    const found = await collect(iterate(source))
     if (found.length !== count || found.some((item, index) => item !== index)) t.fail(`${found} of ${count}`)
   }
   t.end()

@@ -5,7 +5,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { SimulatedDisk, createRandom, failureOf, flip, inQuickRuns, temporaryFolder, truncate, zero } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, flip, inQuickRuns, newPath, temporaryFolder, truncate, zero } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { checkDamage } = require('./checked-damage')
 const { decodeLog } = require('./checked-oracle')
@@ -35,7 +35,7 @@ tape(`damage: every flipped bit and every sector out of place is noticed (seed $
 
 /** A closed log: records 0 to 9 of one append each, the fifth split over pages. */
 async function makeLog () {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const random = createRandom(5)
   const log = OffsetLog(file)
   const records = []
@@ -170,7 +170,7 @@ tape('open: with both slots lost all of the file counts, and a torn end is damag
   const torn = fs.readFileSync(file).subarray(0, bytes.length + 100)
   await log.close()
   fs.writeFileSync(file, torn)
-  const copy = path.join(temporaryFolder(), 'copy')
+  const copy = newPath('copy')
   fs.copyFileSync(file, copy)
   const cut = OffsetLog(copy)
   await cut.ready()
@@ -283,7 +283,7 @@ tape('del: a split record whose second page is damaged is left as it is', async 
 })
 
 tape('open: a batch that ends too early is damage, when all of the file was durable', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file)
   const seq = await log.append(Buffer.from('before'))
   await log.append([Buffer.alloc(20000, 1), Buffer.alloc(20000, 2)])
@@ -399,7 +399,7 @@ tape('a page that recovery took back: one that verifies, chunk by chunk, does no
 })
 
 tape('a page from before a deletion: whoever reads all is told, and nobody gets half a record', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file)
   const seqs = []
   for (const size of [100, 30000, 100]) seqs.push(await log.append(Buffer.alloc(size, 7)))
@@ -426,7 +426,7 @@ tape('a page from before a deletion: whoever reads all is told, and nobody gets 
 })
 
 tape('reverse: damage behind the range, in the same page, is nobody\'s concern', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   let log = OffsetLog(file)
   const seqs = []
   for (let i = 0; i < 5; i++) seqs.push(await log.append(Buffer.from(`record ${i}`)))

@@ -3,9 +3,8 @@
 // is read.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const tape = require('tape')
-const { createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
+const { collect, createRandom, failureOf, inQuickRuns, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { packCommit, packedSizeMax } = require('@millrace/framing')
 const { Commit } = require('../lib/commit')
@@ -16,18 +15,10 @@ const PAGE_SIZE = 16384
 const HEAD_SIZE = 32768
 const seed = Date.now() % 2 ** 31
 
-const newPath = () => path.join(temporaryFolder(), 'log')
-
 function putFile (bytes) {
-  const file = newPath()
+  const file = newPath('log')
   fs.writeFileSync(file, bytes)
   return file
-}
-
-async function collect (source) {
-  const items = []
-  for await (const item of source) items.push(item)
-  return items
 }
 
 async function scanAll (log, options = {}) {
@@ -120,7 +111,7 @@ function applyRange (records, { gt = -1, gte = -1, lt = Infinity, lte = Infinity
 tape(`writer: what is appended and deleted decodes by the page, and reads back every way (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
   for (let round = 0; round < inQuickRuns(15); round++) {
-    const file = newPath()
+    const file = newPath('log')
     const frames = []
     for (let opening = 1 + random(3); opening > 0; opening--) {
       const log = OffsetLog(file, { fsync: ['always', 'interval', 'never'][random(3)], blockSize: 1024 << random(8) })
@@ -499,7 +490,7 @@ async function collectUntilError (source) {
 }
 
 tape('maxRecordSize: a log is opened all the same when its last records are larger', async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   const log = OffsetLog(file, { fsync: 'never' })
   const first = await log.append(Buffer.alloc(10, 1))
   const last = await log.append(Buffer.alloc(50000, 1))

@@ -5,15 +5,8 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { verify } = require('@millrace/repair')
-const { SimulatedDisk, createRandom, failureOf, inQuickRuns, isLongRun, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, isLongRun, newPath, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
-
-/** @param {any} log  @param {object} [options] */
-async function readAll (log, options) {
-  const items = []
-  for await (const item of log.stream(options)) items.push(item)
-  return items
-}
 
 /**
  * What of the records is left, and that the log says the same, in every way to read it.
@@ -27,8 +20,8 @@ async function compare (t, log, records, deleted, name) {
   const expected = [...records].map(([seq, value]) => ({ seq, value }))
   const isSame = (items, other) => items.length === other.length &&
     items.every(({ seq, value }, i) => seq === other[i].seq && value.equals(other[i].value))
-  if (!isSame(await readAll(log), expected)) t.fail(`${name}: forward`)
-  if (!isSame(await readAll(log, { reverse: true }), [...expected].reverse())) t.fail(`${name}: backward`)
+  if (!isSame(await collect(log.stream()), expected)) t.fail(`${name}: forward`)
+  if (!isSame(await collect(log.stream({ reverse: true })), [...expected].reverse())) t.fail(`${name}: backward`)
   for (const { seq, value } of expected) if (!value.equals(await log.get(seq))) t.fail(`${name}: get ${seq}`)
   for (const seq of deleted) {
     const err = await failureOf(() => log.get(seq))
@@ -36,11 +29,11 @@ async function compare (t, log, records, deleted, name) {
   }
   for (let i = 0; i < expected.length; i += 1 + Math.floor(expected.length / 7)) {
     const { seq } = expected[i]
-    if (!isSame(await readAll(log, { gte: seq, limit: 5 }), expected.slice(i, i + 5))) t.fail(`${name}: from ${seq}`)
+    if (!isSame(await collect(log.stream({ gte: seq, limit: 5 })), expected.slice(i, i + 5))) t.fail(`${name}: from ${seq}`)
     const before = expected.slice(Math.max(0, i - 5), i).reverse()
-    if (!isSame(await readAll(log, { lt: seq, limit: 5, reverse: true }), before)) t.fail(`${name}: back from ${seq}`)
+    if (!isSame(await collect(log.stream({ lt: seq, limit: 5, reverse: true })), before)) t.fail(`${name}: back from ${seq}`)
     const between = expected.slice(i + 1, i + 4)
-    if (!isSame(await readAll(log, { gt: seq + 0.5, limit: 3 }), between)) t.fail(`${name}: after ${seq}`)
+    if (!isSame(await collect(log.stream({ gt: seq + 0.5, limit: 3 })), between)) t.fail(`${name}: after ${seq}`)
   }
 }
 
@@ -53,14 +46,14 @@ function randomSize (random) {
 }
 
 tape('compact: nine records in ten are deleted: at least four fifths of the file come back', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file)
   const seqs = []
   for (let i = 0; i < 200; i++) {
     await log.append(Array.from({ length: 50 }, (_, j) => Buffer.alloc(690, 1 + (i + j) % 255)))
   }
   for await (const seq of log.stream({ values: false })) seqs.push(seq)
-  const values = await readAll(log)
+  const values = await collect(log.stream())
   await log.del(seqs.filter((_, i) => i % 10 !== 0))
   await log.sync()
   const before = fs.statSync(file).size
@@ -83,7 +76,7 @@ tape('compact: nine records in ten are deleted: at least four fifths of the file
   await again.ready()
   t.equal(again.recovery, null)
   t.equal(again.since.value, next)
-  t.equal((await readAll(again)).length, 1001)
+  t.equal((await collect(again.stream())).length, 1001)
   await again.close()
 })
 
@@ -112,7 +105,7 @@ tape('compact: random logs, compacted again and again, are what they were', asyn
           const values = Array.from({ length: count }, () => Buffer.alloc(randomSize(random), random(256)))
           const before = log.since.value ?? -1
           await log.append(values)
-          const seqs = await readAll(log, { gt: before, values: false })
+          const seqs = await collect(log.stream({ gt: before, values: false }))
           seqs.slice(-values.length).forEach((seq, i) => records.set(seq, values[i]))
         }
       } else if (action === 8) {
@@ -135,7 +128,7 @@ tape('compact: random logs, compacted again and again, are what they were', asyn
 
 tape('compact: appends, reads and live streams go on meanwhile, and deletions come after it', async (t) => {
   for (const fsync of ['interval', 'always']) {
-    const file = path.join(temporaryFolder(), 'log')
+    const file = newPath('log')
     const log = OffsetLog(file, { fsync })
     const seqs = []
     const values = new Map()
@@ -213,14 +206,14 @@ tape('compact: appends, reads and live streams go on meanwhile, and deletions co
     t.ok(progress.every(({ doneSize, totalSize }) => doneSize <= totalSize))
     t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'], 'nothing is left beside it')
     const again = OffsetLog(file)
-    t.deepEqual(await readAll(again, { values: false }), [...kept, ...seqs.slice(8000)])
+    t.deepEqual(await collect(again.stream({ values: false })), [...kept, ...seqs.slice(8000)])
     await again.close()
   }
 })
 
 tape('compact: a legacy log refuses with a code', async (t) => {
   for (const framing of ['offset32', 'offset48', 'offset53']) {
-    const log = OffsetLog(path.join(temporaryFolder(), 'log'), { framing })
+    const log = OffsetLog(newPath('log'), { framing })
     await log.append(Buffer.from('a'))
     t.equal((await failureOf(() => log.compact())).code, 'ERR_NOT_SUPPORTED')
     t.equal(await log.measureReclaimable(), 0)
@@ -230,7 +223,7 @@ tape('compact: a legacy log refuses with a code', async (t) => {
 })
 
 tape('compact: closing the log ends it, and leaves the log as it was', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file)
   const seqs = []
   for (let i = 0; i < 40; i++) {
@@ -242,12 +235,12 @@ tape('compact: closing the log ends it, and leaves the log as it was', async (t)
   t.equal((await compacting)?.code, 'ERR_LOG_CLOSED')
   t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
   const again = OffsetLog(file)
-  t.equal((await readAll(again)).length, 40 * 200 - 20)
+  t.equal((await collect(again.stream())).length, 40 * 200 - 20)
   await again.close()
 })
 
 tape('compact: damage in the way ends it with a code, and nothing is changed', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   let log = OffsetLog(file)
   const seqs = []
   for (let i = 0; i < 100; i++) seqs.push(await log.append(Buffer.alloc(1000, 1)))
@@ -275,7 +268,7 @@ tape('compact: somebody else\'s file in the way is not touched; a leftover is re
   await log.append(Buffer.from('a'))
   t.equal((await failureOf(() => log.compact())).code, 'EEXIST')
   t.equal(fs.readFileSync(beside, 'utf8'), 'not ours '.repeat(100))
-  t.equal((await readAll(log)).length, 1, 'the log is as it was')
+  t.equal((await collect(log.stream())).length, 1, 'the log is as it was')
   await log.close()
   fs.writeFileSync(beside, fs.readFileSync(file).subarray(0, 40_000))
   log = OffsetLog(file)
@@ -315,7 +308,7 @@ for (const [what, cut] of Object.entries(cutHeads)) {
     fs.writeFileSync(beside, left)
     await log.compact()
     t.deepEqual(names(), ['log'], 'by compact')
-    t.equal((await readAll(log)).length, 20)
+    t.equal((await collect(log.stream())).length, 20)
     await log.close()
   })
 }
@@ -385,13 +378,13 @@ tape('compact: a failed one whose copy cannot be removed: del and sync do not pr
 })
 
 tape('compact: a log without records, or with none left', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   let log = OffsetLog(file)
   await log.compact()
   const seqs = [await log.append(Buffer.alloc(50_000, 1)), await log.append(Buffer.alloc(20, 1))]
   await log.del(seqs)
   await log.compact()
-  t.equal((await readAll(log)).length, 0)
+  t.equal((await collect(log.stream())).length, 0)
   t.ok(fs.statSync(file).size < 33_000)
   const next = await log.append(Buffer.from('next'))
   t.ok(next > seqs[1], 'no seq is used again')
@@ -402,28 +395,28 @@ tape('compact: a log without records, or with none left', async (t) => {
 })
 
 tape('compact: a range that ends with the first record of a page has it, though the page before is padded', async (t) => {
-  const log = OffsetLog(path.join(temporaryFolder(), 'log'))
+  const log = OffsetLog(newPath('log'))
   const first = await log.append(Buffer.alloc(0))
   await log.append([16065, 8, 15900].map((size) => Buffer.alloc(size, 1)))
-  const [, ...seqs] = await readAll(log, { values: false })
+  const [, ...seqs] = await collect(log.stream({ values: false }))
   await log.del(first)
   await log.compact()
   for (const seq of seqs) {
-    t.deepEqual(await readAll(log, { lte: seq, values: false }), seqs.filter((other) => other <= seq))
-    t.deepEqual(await readAll(log, { lt: seq + 0.5, gte: seq, values: false }), [seq])
+    t.deepEqual(await collect(log.stream({ lte: seq, values: false })), seqs.filter((other) => other <= seq))
+    t.deepEqual(await collect(log.stream({ lt: seq + 0.5, gte: seq, values: false })), [seq])
   }
   await log.close()
 })
 
 tape('compact: the gap at the end may be a byte more than a frame is', async (t) => {
   for (const size of [0, 1, 2, 3, 4, 5]) {
-    const log = OffsetLog(path.join(temporaryFolder(), 'log'))
+    const log = OffsetLog(newPath('log'))
     await log.append([0, 0, size].map((size) => Buffer.alloc(size, 1)))
-    const seqs = await readAll(log, { values: false })
+    const seqs = await collect(log.stream({ values: false }))
     await log.del([seqs[0], seqs[2]])
     const { end } = log._file
     await log.compact()
-    t.deepEqual(await readAll(log, { values: false }), [seqs[1]])
+    t.deepEqual(await collect(log.stream({ values: false })), [seqs[1]])
     t.equal(log._file.end, end)
     await log.close()
   }
@@ -442,7 +435,7 @@ tape('compact: the room at the end of a page is too small for a gap', async (t) 
         const sizes = [5, crossing + room]
         const lead = 40 + sizes.reduce((sum, size) => sum + 4 + size, 0)
         await log.append([...sizes, PAGE_SIZE - lead - 4 + crossing].map((size) => Buffer.alloc(size, 1)))
-        const [first, second, last] = await readAll(log, { values: false })
+        const [first, second, last] = await collect(log.stream({ values: false }))
         await log.del(second)
         const kept = [first, last]
         if (isUnclean) {
@@ -466,11 +459,11 @@ tape('compact: the room at the end of a page is too small for a gap', async (t) 
         const report = await verify('/log', options)
         if (!report.isSound) t.fail(`${name}: ${JSON.stringify(report)}`)
         log = OffsetLog('/log', options)
-        t.deepEqual(await readAll(log, { values: false }), kept, name)
-        t.deepEqual(await readAll(log, { values: false, reverse: true }), [...kept].reverse())
+        t.deepEqual(await collect(log.stream({ values: false })), kept, name)
+        t.deepEqual(await collect(log.stream({ values: false, reverse: true })), [...kept].reverse())
         for (const seq of kept) await log.get(seq)
         await log.compact()
-        t.deepEqual(await readAll(log, { values: false }), kept)
+        t.deepEqual(await collect(log.stream({ values: false })), kept)
         await log.close()
       }
     }
@@ -479,7 +472,7 @@ tape('compact: the room at the end of a page is too small for a gap', async (t) 
 
 tape('compact: old pages that a file system shows again behind the end are a torn end, no damage', async (t) => {
   const PAGE_SIZE = 16 * 1024
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const record = (fill) => Buffer.alloc(3000, fill)
   const log = OffsetLog(file, { fsync: 'never' })
   const seqs = []
@@ -503,7 +496,7 @@ tape('compact: old pages that a file system shows again behind the end are a tor
   after.fill(0, size)
   before.copy(after, pageEnd, pageEnd, after.length)
   t.ok(before.length >= after.length, 'all of it is of the old file')
-  const crashed = path.join(temporaryFolder(), 'log')
+  const crashed = newPath('log')
   fs.writeFileSync(crashed, after)
   const found = OffsetLog(crashed)
   await found.ready()

@@ -1,11 +1,10 @@
 'use strict'
 // What happens at once: reads while records are deleted, closing while others work, callers that throw or never stop.
 
-const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { fileStorage } = require('@millrace/block-file')
-const { failureOf, faultyStorage, stopClock, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, faultyStorage, newPath, stopClock } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FRAMINGS = ['checked', 'offset32']
@@ -19,7 +18,7 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
  */
 function test (title, run) {
   for (const framing of FRAMINGS) {
-    const create = ({ file = path.join(temporaryFolder(), 'log'), ...options } = {}) => OffsetLog(file, { framing, ...options })
+    const create = ({ file = newPath('log'), ...options } = {}) => OffsetLog(file, { framing, ...options })
     tape(`${framing}: ${title}`, (t) => run(t, create))
   }
 }
@@ -85,7 +84,7 @@ test('stream: a reversed one begins where the log ended at the call', async (t, 
 })
 
 test('stream: a record that does not decode passes no filter, compiled or not', async (t, create) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const asItIs = (/** @type {Buffer} */ bytes) => bytes
   const writer = create({ file, codec: { name: 'json', buffer: true, encode: asItIs, decode: asItIs } })
   for (const text of ['{"n":1}', '{oops', '{"n":1}']) await writer.append(Buffer.from(text))
@@ -161,7 +160,7 @@ test('abort: while a live stream loads, the read is answered', async (t, create)
 
 test('abort: while a read is under way it is answered, and so is the abort', async (t, create) => {
   for (const end of [true, new Error('mine')]) {
-    const file = path.join(temporaryFolder(), 'log')
+    const file = newPath('log')
     const writer = create({ file })
     await writer.append(Buffer.alloc(1000, 1))
     await writer.close()
@@ -355,7 +354,7 @@ test('append: a callback that throws keeps no other of the same write from being
 })
 
 test('append: a flood of appends is written in order, and closing waits for the last one', async (t, create) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = create({ file, fsync: 'never' })
   await log.ready()
   const count = 20000

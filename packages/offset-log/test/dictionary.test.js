@@ -7,7 +7,7 @@ const tape = require('tape')
 const { withDictionary } = require('@millrace/dictionary')
 const { jsonCodec } = require('@millrace/json-codec')
 const { repair, verify } = require('@millrace/repair')
-const { SimulatedDisk, createRandom, failureOf, faultyStorage, temporaryFolder, testLog } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, faultyStorage, temporaryFolder, testLog } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { RecordCodec } = require('../lib/codec')
 
@@ -36,12 +36,6 @@ function makeMixed (random, index) {
   return makeEvent(random, index)
 }
 
-async function collect (log, options) {
-  const items = []
-  for await (const item of log.stream(options)) items.push(item)
-  return items
-}
-
 async function appendEvents (log, random, commits, size = 64) {
   for (let commit = 0; commit < commits; commit++) {
     await log.append(Array.from({ length: size }, (_, index) => makeEvent(random, commit * size + index)))
@@ -60,8 +54,8 @@ tape('dictionary: the events of the seed take at most 24 bytes each in the file,
 
 /** What every way to read gives. */
 async function readAll (log, wheres) {
-  const forward = await collect(log)
-  const backward = await collect(log, { reverse: true })
+  const forward = await collect(log.stream())
+  const backward = await collect(log.stream({ reverse: true }))
   const scanned = []
   await log.scan({}, ({ buffer, starts, ends, seqs, count }) => {
     for (let index = 0; index < count; index++) {
@@ -72,7 +66,7 @@ async function readAll (log, wheres) {
   const got = await log.getMany(forward.map(({ seq }) => seq))
   const filtered = []
   for (const where of wheres) {
-    filtered.push((await collect(log, { where })).map(({ value }) => value), await log.count({ where }))
+    filtered.push((await collect(log.stream({ where }))).map(({ value }) => value), await log.count({ where }))
   }
   const ends = [await log.first(), await log.last()].map((item) => item?.value)
   return { forward, backward: backward.reverse(), scanned, got, filtered, ends, since: log.since.value }
@@ -142,7 +136,7 @@ tape(`dictionary: whatever is done, it reads as a log without one (seed ${seed})
       if (reader !== null) {
         const { seq } = await log.last() ?? { seq: -1 }
         while (reader.since.value < seq) await new Promise((resolve) => setTimeout(resolve, 5))
-        const [read, written] = [await collect(reader), await collect(log)]
+        const [read, written] = [await collect(reader.stream()), await collect(log.stream())]
         if (JSON.stringify(read) !== JSON.stringify(written)) t.fail(`a reader has ${read.length} records, the writer ${written.length}`)
       }
     }
@@ -166,7 +160,7 @@ tape('dictionary: threads and codecs without one read it', async (t) => {
   const { results } = await log.scan({ threads: 3, where: WHERES[0] }, require.resolve('./threads/count-json'))
   t.equal(results.reduce((sum, count) => sum + count, 0), expected)
   const bytes = OffsetLog(file, { flags: 'r' })
-  const [first] = await collect(bytes, { limit: 1 })
+  const [first] = await collect(bytes.stream({ limit: 1 }))
   t.deepEqual(jsonCodec.decode(first.value), (await log.first()).value)
   await bytes.close()
   await log.close()
@@ -209,7 +203,7 @@ tape('dictionary: a stream goes on after a deletion in the midst of it, without 
   for (const options of [{}, { where: WHERES[0] }, { reverse: true }, { reverse: true, where: WHERES[0] }]) {
     const log = OffsetLog(newPath(), { codec })
     await appendEvents(log, createRandom(3), 40)
-    const expected = (await collect(log, options)).map(({ seq }) => seq)
+    const expected = (await collect(log.stream(options))).map(({ seq }) => seq)
     const seqs = []
     const deleted = expected.splice(expected.length - 10, 1)
     for await (const { seq } of log.stream(options)) {
@@ -249,7 +243,7 @@ tape('dictionary: words cannot be read, deleted, or seen', async (t) => {
   }
   t.ok(words.includes(32808), 'where the words record begins')
   await log.del(seq)
-  t.deepEqual(await collect(log), [])
+  t.deepEqual(await collect(log.stream()), [])
   t.equal(await log.count(), 0)
   await log.close()
 })
@@ -286,10 +280,10 @@ tape(`dictionary: appends that fail leave no id whose word is missing (seed ${se
       results.forEach(({ status }, index) => { if (status === 'fulfilled') kept.push(values[index]) })
       if (log._file.durability.error) break
     }
-    const read = (await collect(log)).map(({ value }) => value)
+    const read = (await collect(log.stream())).map(({ value }) => value)
     await log.close().catch(() => {})
     const again = OffsetLog(FILE, { codec, storage: disk.storage })
-    const found = (await collect(again)).map(({ value }) => value)
+    const found = (await collect(again.stream())).map(({ value }) => value)
     await again.close()
     if (JSON.stringify([read, found]) !== JSON.stringify([kept, kept])) return t.fail(`round ${round}`)
   }
@@ -335,7 +329,7 @@ tape(`dictionary: after a power cut, never a record without its words (seed ${se
 /** @returns {Promise<any[]>}  what is left; it is a prefix of what was appended, with all that is durable */
 async function checkImage (t, disk, all, durable) {
   const log = OffsetLog(FILE, { codec: jsonCodec, storage: disk.storage, cache: 2 ** 17 })
-  const found = (await collect(log)).map(({ value }) => value)
+  const found = (await collect(log.stream())).map(({ value }) => value)
   await log.close()
   const isPrefix = JSON.stringify(found) === JSON.stringify(all.slice(0, found.length))
   if (!isPrefix || found.length < durable) t.fail(`${found.length} records, ${durable} of ${all.length} durable, a prefix: ${isPrefix}`)
@@ -353,7 +347,7 @@ tape(`dictionary: what damage takes from a repaired log is never read as somethi
       const batch = Array.from({ length: 1 + random(60) }, (_, index) => makeMixed(random, step * 100 + (index >> 2)))
       await log.append(batch)
     }
-    for (const { seq, value } of await collect(log)) values.set(seq, JSON.stringify(value))
+    for (const { seq, value } of await collect(log.stream())) values.set(seq, JSON.stringify(value))
     await log.close()
     const bytes = fs.readFileSync(file)
     const isHeadLost = round % 3 === 0

@@ -2,9 +2,8 @@
 // Deleting from a checked log: the bytes are gone, nothing else is, and no crash leaves half of it.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const tape = require('tape')
-const { SimulatedDisk, createRandom, failureOf, inQuickRuns, isLongRun, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, isLongRun, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { crc, decodeLog } = require('./checked-oracle')
 
@@ -40,8 +39,7 @@ async function appendAll (log, sizes) {
 /** The log has these records, and the erased ones read as deleted. */
 async function check (t, log, records, name = 'reading') {
   const there = records.filter(({ isErased }) => !isErased)
-  const forward = []
-  for await (const item of log.stream()) forward.push(item)
+  const forward = await collect(log.stream())
   const backward = []
   for await (const { seq } of log.stream({ reverse: true })) backward.push(seq)
   const isRight = forward.length === there.length &&
@@ -195,7 +193,7 @@ tape('del: a wrong one beside good ones, in calls at once, fails alone', async (
 
 tape('del: thousands in one call, in any order', async (t) => {
   const random = createRandom(seed)
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file)
   const records = await appendBatch(log, Array.from({ length: 9000 }, (_, index) => 16 + index % 50))
   const chosen = records.filter((_, index) => index % 3 > 0)
@@ -229,8 +227,7 @@ tape('del: thousands, of which a failure lets only some go: the rest is there, a
     t.equal((await failureOf(() => log.del(seqs)))?.code, 'ERR_LOG_POISONED')
     await failureOf(() => log.close())
     const again = OffsetLog(FILE, { storage: disk.storage })
-    const left = []
-    for await (const seq of again.stream({ values: false })) left.push(seq)
+    const left = await collect(again.stream({ values: false }))
     t.ok(left.length > 0 && (failAt === 1 || left.length < 3000), `${left.length} are left`)
     t.deepEqual(left, seqs.slice(3000 - left.length), 'those at the end')
     await again.del(seqs)

@@ -1,16 +1,15 @@
 'use strict'
 // What errors say: the function that was called, and which value of a batch it was.
 
-const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { repair, verify } = require('@millrace/repair')
 
 tape('append: the error of a batch says which value it is', async (t) => {
   for (const framing of ['checked', 'offset32']) {
-    const log = OffsetLog(path.join(temporaryFolder(), 'log'), { codec: jsonCodec, framing, maxRecordSize: 100 })
+    const log = OffsetLog(newPath('log'), { codec: jsonCodec, framing, maxRecordSize: 100 })
     const batches = [
       [['a', 'b', 1n, 2n], 2, 'ERR_CODEC_ENCODE'],
       [[undefined], 0, 'ERR_CODEC_ENCODE'],
@@ -24,7 +23,7 @@ tape('append: the error of a batch says which value it is', async (t) => {
     const single = await failureOf(() => log.append(1n))
     t.deepEqual([single?.code, single?.index], ['ERR_CODEC_ENCODE', undefined])
     await log.close()
-    const legacy = OffsetLog(path.join(temporaryFolder(), 'log'), { framing: 'offset32' })
+    const legacy = OffsetLog(newPath('log'), { framing: 'offset32' })
     const empty = await failureOf(() => legacy.append([Buffer.from('a'), Buffer.alloc(0)]))
     t.deepEqual([empty?.code, empty?.index], ['ERR_RECORD_UNREPRESENTABLE', 1])
     await legacy.close()
@@ -33,7 +32,7 @@ tape('append: the error of a batch says which value it is', async (t) => {
 
 tape('errors: the message names the function that was called', async (t) => {
   for (const framing of ['checked', 'offset32']) {
-    const log = OffsetLog(path.join(temporaryFolder(), 'log'), { framing })
+    const log = OffsetLog(newPath('log'), { framing })
     await log.append(Buffer.from('a'))
     const read = (options) => log.stream(options)[Symbol.asyncIterator]().next()
     const wrong = [{ gt: 'a' }, { limit: -3 }, { onCorrupt: 'x' }, { live: true, reverse: true }, { where: 5 }, null]

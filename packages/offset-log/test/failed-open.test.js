@@ -2,10 +2,9 @@
 // A log that cannot be opened: whoever asks is told, and if nobody does the process is warned.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const tape = require('tape')
 const { BlockFile } = require('@millrace/block-file')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const WAIT_MS_MAX = 60_000
@@ -24,7 +23,7 @@ async function warningsOf (run, count = 0) {
 }
 
 function makeNoLog () {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   fs.writeFileSync(file, 'no log at all '.repeat(100))
   return file
 }
@@ -43,7 +42,7 @@ tape('open: a failure that nobody asked about is a warning of the process', asyn
     t.deepEqual([warnings[0].name, warnings[0].code], ['FailedOpenWarning', 'ERR_LOG_UNKNOWN_FORMAT'])
     t.ok(warnings[0].message.includes(file))
   }
-  const missing = path.join(temporaryFolder(), 'missing')
+  const missing = newPath('missing')
   const [warning] = await warningsOf(() => { OffsetLog(missing, { flags: 'r' }) }, 1)
   t.equal(warning.code, 'ENOENT')
   const [ofBlocks] = await warningsOf(() => { BlockFile(missing, { flags: 'r' }) }, 1)
@@ -65,7 +64,7 @@ tape('open: whoever asked is told, and nobody is warned', async (t) => {
     t.deepEqual([err?.code, warnings], ['ERR_LOG_UNKNOWN_FORMAT', []], what)
   }
   const warnings = await warningsOf(async () => {
-    const log = OffsetLog(path.join(temporaryFolder(), 'log'))
+    const log = OffsetLog(newPath('log'))
     log.stream()
     await log.close()
   })

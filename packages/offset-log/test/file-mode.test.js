@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const isWindows = process.platform === 'win32'
@@ -13,7 +13,7 @@ const modeOf = (file) => fs.statSync(file).mode & 0o777
 
 for (const framing of ['checked', 'offset32']) {
   tape(`mode: a log, its lock, the copy of a torn end, a compacted file and a snapshot have it (${framing})`, { skip: isWindows }, async (t) => {
-    const folder = path.join(temporaryFolder(), 'folder')
+    const folder = newPath('folder')
     const file = path.join(folder, 'log')
     const before = process.umask(0o022)
     try {
@@ -44,7 +44,7 @@ for (const framing of ['checked', 'offset32']) {
 }
 
 tape('mode: a file that exists keeps its own, also when it is compacted', { skip: isWindows }, async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const first = OffsetLog(file)
   const seq = await first.append(Buffer.alloc(2000, 1))
   await first.append(Buffer.alloc(2000, 2))
@@ -60,7 +60,7 @@ tape('mode: a file that exists keeps its own, also when it is compacted', { skip
 
 tape('mode: what is no mode is refused', async (t) => {
   for (const mode of [640, 0o200, '0888', null]) {
-    t.equal((await failureOf(async () => OffsetLog(path.join(temporaryFolder(), 'log'), { mode })))?.code, 'ERR_INVALID_ARGUMENT')
+    t.equal((await failureOf(async () => OffsetLog(newPath('log'), { mode })))?.code, 'ERR_INVALID_ARGUMENT')
   }
 })
 

@@ -6,7 +6,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, createRandom, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { FlumeDatabase, collect } = require('./flume/database')
 
@@ -41,7 +41,7 @@ async function quietly (run) {
 
 for (const views of [['sum'], ['index'], ['sum', 'index']]) {
   tape(`flumedb: ${views.join(' and ')} of records that the power took, with a log grown past them`, async (t) => {
-    const file = path.join(temporaryFolder(), 'flume', 'log')
+    const file = newPath('flume', 'log')
     const { left, seen } = await makeViewsOfTheLost(file, new SimulatedDisk(), { views, safe: 5, lost: 5 })
     const log = OffsetLog(file, { codec: jsonCodec, storage: left.storage })
     for (let n = 20; n < 40; n++) await log.append({ n, text: 'z'.repeat(70) })
@@ -63,7 +63,7 @@ for (const views of [['sum'], ['index'], ['sum', 'index']]) {
 }
 
 tape('flumedb: views that have seen no more than what is left go on where they were', async (t) => {
-  const file = path.join(temporaryFolder(), 'flume', 'log')
+  const file = newPath('flume', 'log')
   const { left } = await makeViewsOfTheLost(file, new SimulatedDisk(), { views: ['sum', 'index'], safe: 5, lost: 0 })
   const messages = await quietly(async () => {
     const log = OffsetLog(file, { codec: jsonCodec, storage: left.storage })
@@ -78,7 +78,7 @@ tape('flumedb: views that have seen no more than what is left go on where they w
 
 tape(`flumedb: power cuts again and again, with views that are there now and then (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
-  const file = path.join(temporaryFolder(), 'flume', 'log')
+  const file = newPath('flume', 'log')
   let disk = new SimulatedDisk()
   let count = 0
   await quietly(async () => {

@@ -7,17 +7,15 @@ const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { flip, temporaryFolder } = require('@millrace/testkit')
+const { flip, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { FlumeDatabase, collect } = require('./flume/database')
 
 const FRAMINGS = ['checked', 'offset32', 'offset48', 'offset53']
 
-const newFile = () => path.join(temporaryFolder(), 'flume', 'log')
-
 /** Views that have seen ten records, and the log's file as it was after five of them. */
 async function makeViewsAhead (framing, cutSize) {
-  const file = newFile()
+  const file = newPath('flume', 'log')
   const db = new FlumeDatabase(file, { framing, fsync: 'never' })
   for (let n = 0; n < 5; n++) await db.append({ n, text: 'x'.repeat(50) })
   await db.log.sync()
@@ -71,7 +69,7 @@ for (const framing of FRAMINGS) {
   }
 
   tape(`flumedb on ${framing}: a damaged log does not overflow the stack, nor keep flumedb from closing`, async (t) => {
-    const file = newFile()
+    const file = newPath('flume', 'log')
     const db = new FlumeDatabase(file, { framing })
     const seqs = []
     for (let n = 0; n < 10; n++) seqs.push(await db.append({ n, text: 'x'.repeat(50) }))
@@ -90,7 +88,7 @@ for (const framing of FRAMINGS) {
 }
 
 tape('flumedb: a log that cannot be opened fails appends with a code, and does not keep flumedb from closing', async (t) => {
-  const file = newFile()
+  const file = newPath('flume', 'log')
   fs.mkdirSync(path.dirname(file))
   fs.writeFileSync(file, 'this is no log but some text, and long enough to be taken for one at first sight')
   const db = new FlumeDatabase(file)

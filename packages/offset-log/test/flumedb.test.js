@@ -1,20 +1,17 @@
 'use strict'
 // The log below flumedb, as flumelog-offset was: what flumedb and its views ask of a log.
 
-const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const pull = require('pull-stream')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath } = require('@millrace/testkit')
 const { FlumeDatabase, collect } = require('./flume/database')
-
-const newFile = () => path.join(temporaryFolder(), 'flume', 'log')
 
 for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
   const open = (file, views) => new FlumeDatabase(file, { framing }, views)
 
   tape(`flumedb on ${framing}: views follow appends, and are there after reopening`, async (t) => {
-    const file = newFile()
+    const file = newPath('flume', 'log')
     const db = open(file)
     const seq = await db.append([{ n: 1 }, { n: 2 }])
     t.equal(await db.sum(), 3)
@@ -35,7 +32,7 @@ for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
   })
 
   tape(`flumedb on ${framing}: deleting the last record does not hang the views of the next opening`, async (t) => {
-    const file = newFile()
+    const file = newPath('flume', 'log')
     const db = open(file)
     await db.append({ n: 1 })
     const last = await db.append({ n: 2 })
@@ -55,7 +52,7 @@ for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
   })
 
   tape(`flumedb on ${framing}: views that are behind a last record that is deleted go on with the next one`, async (t) => {
-    const db = open(newFile(), ['sum'])
+    const db = open(newPath('flume', 'log'), ['sum'])
     const seqs = [await db.append({ n: 1 }), await db.append({ n: 2 })]
     await db.settled()
     await db.del(seqs[1])
@@ -70,7 +67,7 @@ for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
   })
 
   tape(`flumedb on ${framing}: deleting all records leaves an empty database that works`, async (t) => {
-    const file = newFile()
+    const file = newPath('flume', 'log')
     const db = open(file)
     const seqs = []
     for (const n of [1, 2, 3]) seqs.push(await db.append({ n }))
@@ -92,7 +89,7 @@ for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
   })
 
   tape(`flumedb on ${framing}: an index forgets a deleted record when it is asked for it`, async (t) => {
-    const db = open(newFile())
+    const db = open(newPath('flume', 'log'))
     const seqs = []
     for (const n of [1, 2, 3]) seqs.push(await db.append({ n }))
     await db.settled()
@@ -105,7 +102,7 @@ for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
   })
 
   tape(`flumedb on ${framing}: what is asked before the log is loaded waits for it`, async (t) => {
-    const file = newFile()
+    const file = newPath('flume', 'log')
     const first = open(file)
     const seq = await first.append([{ n: 1 }, { n: 2 }])
     await first.close()
@@ -121,7 +118,7 @@ for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
   })
 
   tape(`flumedb on ${framing}: close waits for appends, and the views catch up at the next opening`, async (t) => {
-    const file = newFile()
+    const file = newPath('flume', 'log')
     const db = open(file)
     await db.append({ n: 1000 })
     const appended = []
@@ -139,7 +136,7 @@ for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
   })
 
   tape(`flumedb on ${framing}: a view that is added later, and one that was left out for a while, catch up`, async (t) => {
-    const file = newFile()
+    const file = newPath('flume', 'log')
     const first = open(file, ['sum'])
     const seqs = []
     for (let n = 1; n < 50; n++) seqs.push(await first.append({ n }))
@@ -162,7 +159,7 @@ for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
   })
 
   tape(`flumedb on ${framing}: the streams that its views ask for, and those of its users`, async (t) => {
-    const db = open(newFile())
+    const db = open(newPath('flume', 'log'))
     const seqs = []
     for (const n of [1, 2, 3, 4]) seqs.push(await db.append({ n }))
     await db.del(seqs[1])

@@ -8,7 +8,7 @@ const FlumelogOffset = require('flumelog-offset')
 const codecs = require('flumecodec')
 const pull = require('pull-stream')
 const tape = require('tape')
-const { createRandom, temporaryFolder } = require('@millrace/testkit')
+const { createRandom, newPath, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FIXTURE = path.join(__dirname, 'fixtures', 'ssb-2000.offset')
@@ -54,7 +54,7 @@ for (const bits of [32, 48, 53]) {
   })
 
   tape(`offset${bits}: each opens what the other wrote, and goes on`, async (t) => {
-    const file = path.join(temporaryFolder(), 'log')
+    const file = newPath('log')
     const values = [{ a: 1 }, { text: 'é'.repeat(2000) }, [1, 2, 3]]
     const before = FlumelogOffset(file, { offsetCodec: bits, codec: codecs.json, blockSize: 1024 })
     await promisify(before.append)(values)

@@ -6,7 +6,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { createRandom, failureOf, flip, SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, flip, newPath, temporaryFolder, until } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FRAMINGS = ['checked', 'offset32', 'offset48']
@@ -17,16 +17,9 @@ function refresh (log) {
   return new Promise((resolve) => log._file.follower.refresh(resolve))
 }
 
-/** @param {any} log  @param {object} [options] */
-async function readAll (log, options) {
-  const items = []
-  for await (const item of log.stream(options)) items.push(item)
-  return items
-}
-
 /** A writer, and a reader beside it. */
 async function openBoth (options = {}) {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const writer = OffsetLog(file, { codec: jsonCodec, ...options })
   await writer.ready()
   const reader = OffsetLog(file, { codec: jsonCodec, flags: 'r' })
@@ -50,8 +43,8 @@ for (const framing of FRAMINGS) {
     await reading
     t.deepEqual(seen, values)
     t.equal(reader.since.value, writer.since.value)
-    t.deepEqual(await readAll(reader), await readAll(writer))
-    t.deepEqual(await readAll(reader, { reverse: true }), await readAll(writer, { reverse: true }))
+    t.deepEqual(await collect(reader.stream()), await collect(writer.stream()))
+    t.deepEqual(await collect(reader.stream({ reverse: true })), await collect(writer.stream({ reverse: true })))
     await close()
   })
 
@@ -63,7 +56,7 @@ for (const framing of FRAMINGS) {
     t.equal(await reader.get(seqs[3]), 'value 3')
     await writer.del(seqs[3])
     await until(async () => (await failureOf(() => reader.get(seqs[3])))?.code === 'flumelog:deleted')
-    t.equal((await readAll(reader)).length, 19)
+    t.equal((await collect(reader.stream())).length, 19)
     t.equal(await reader.get(seqs[4]), 'value 4')
     await close()
   })
@@ -83,7 +76,7 @@ for (const framing of FRAMINGS) {
     await writer.append(['a', 'b', 'c'])
     await writer.close()
     await until(() => reader.since.value > 0)
-    const reading = failureOf(() => readAll(reader, { live: true }))
+    const reading = failureOf(() => collect(reader.stream({ live: true })))
     await new Promise((resolve) => setTimeout(resolve, 20))
     fs.truncateSync(file, fs.statSync(file).size - 1)
     t.equal((await reading).code, 'ERR_LOG_CORRUPT')
@@ -164,20 +157,20 @@ tape('follow: a deletion that is half done shows the record deleted, not damage'
   const deleting = log.del([seqs[2], seqs[17]])
   await until(async () => (await failureOf(() => reader.get(seqs[17])))?.code === 'flumelog:deleted')
   t.equal((await failureOf(() => reader.get(seqs[2]))).code, 'flumelog:deleted')
-  t.equal((await readAll(reader)).length, 28)
-  t.equal((await readAll(reader, { reverse: true })).length, 28)
+  t.equal((await collect(reader.stream())).length, 28)
+  t.equal((await collect(reader.stream({ reverse: true }))).length, 28)
   t.deepEqual(await reader.get(seqs[3]), Buffer.alloc(3000, 4))
   const late = OffsetLog(file, { flags: 'r' })
   await late.ready()
   t.deepEqual(late.recovery?.damage ?? [], [], 'for one who comes now, too')
-  t.equal((await readAll(late)).length, 28)
+  t.equal((await collect(late.stream())).length, 28)
   await late.close()
   await reader.close()
   await deleting
 })
 
 tape('follow: damage is damage still, in every way to read', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file)
   const seqs = []
   for (let i = 0; i < 100; i++) seqs.push(await log.append(Buffer.alloc(1000, i + 1)))
@@ -189,10 +182,9 @@ tape('follow: damage is damage still, in every way to read', async (t) => {
   fs.writeFileSync(file, bytes)
   for (const reverse of [false, true]) {
     const name = reverse ? 'backward' : 'forward'
-    t.equal((await failureOf(() => readAll(reader, { reverse }))).code, 'ERR_LOG_CORRUPT', name)
+    t.equal((await failureOf(() => collect(reader.stream({ reverse })))).code, 'ERR_LOG_CORRUPT', name)
     const source = reader.stream({ reverse, onCorrupt: 'skip' })
-    const items = []
-    for await (const item of source) items.push(item)
+    const items = await collect(source)
     t.equal(items.length, 97, `${name}, skipped`)
     t.equal(source.lost.size, 3 * 1044, `${name}, what was lost is counted once`)
   }
@@ -223,16 +215,16 @@ tape('follow: on a storage that cannot announce anything', async (t) => {
   await reader.ready()
   const seq = await writer.append(Buffer.from('b'))
   await until(() => reader.since.value === seq)
-  t.equal((await readAll(reader)).length, 2)
+  t.equal((await collect(reader.stream())).length, 2)
   await reader.close()
   await writer.close()
 })
 
 tape('follow: a legacy file that was empty when the reader opened it', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   fs.writeFileSync(file, '')
   const reader = OffsetLog(file, { flags: 'r', codec: jsonCodec })
-  const reading = readAll(reader, { live: true, seqs: false, limit: 2 })
+  const reading = collect(reader.stream({ live: true, seqs: false, limit: 2 }))
   await reader.ready()
   const writer = OffsetLog(file, { framing: 'offset48', codec: jsonCodec })
   await writer.append(['a', 'b'])
@@ -243,7 +235,7 @@ tape('follow: a legacy file that was empty when the reader opened it', async (t)
 })
 
 tape('follow: what was appended since the last look, and before the file was replaced, is seen', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file)
   const seqs = []
   for (let i = 0; i < 100; i++) seqs.push(await log.append(Buffer.alloc(500, 1 + i)))
@@ -263,7 +255,7 @@ tape('follow: what was appended since the last look, and before the file was rep
 })
 
 tape('follow: a damaged log is not followed', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file)
   for (let i = 0; i < 10; i++) await log.append(Buffer.alloc(100, 1))
   await log.close()
@@ -276,7 +268,7 @@ tape('follow: a damaged log is not followed', async (t) => {
 })
 
 tape('follow: a process that waits for the next record goes on; one that does not ends', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file)
   await log.append(Buffer.from('a'))
   const run = (code) => fork('-e', [`const { OffsetLog } = require(${JSON.stringify(path.join(__dirname, '..'))})
@@ -302,7 +294,7 @@ const cannotMount = spawnSync('unshare', ['-m', 'true']).status !== 0 && 'needs 
 
 /** How a live stream ends when the file is replaced. */
 async function endOfLive (reader, replace) {
-  const end = failureOf(() => readAll(reader, { live: true }))
+  const end = failureOf(() => collect(reader.stream({ live: true })))
   await until(() => reader._file.waitingStreams.size === 1)
   await replace()
   return end
@@ -319,8 +311,8 @@ async function compact (writer) {
 }
 
 tape('follow: a file that is mounted alone, and replaced where it comes from: streams end with a code', { skip: cannotMount }, async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
-  const mounted = path.join(temporaryFolder(), 'mounted')
+  const file = newPath('log')
+  const mounted = newPath('mounted')
   const writer = OffsetLog(file, { codec: jsonCodec })
   const replace = await compact(writer)
   fs.writeFileSync(mounted, '')
@@ -335,8 +327,8 @@ tape('follow: a file that is mounted alone, and replaced where it comes from: st
       lookCount++
       return refresh.apply(reader._file.blocks, args)
     }
-    t.equal((await failureOf(() => readAll(reader, { live: true })))?.code, 'ERR_FILE_MOVED', 'later ones, too')
-    t.equal((await readAll(reader)).length, 10, 'what the old file has can be read')
+    t.equal((await failureOf(() => collect(reader.stream({ live: true }))))?.code, 'ERR_FILE_MOVED', 'later ones, too')
+    t.equal((await collect(reader.stream())).length, 10, 'what the old file has can be read')
     t.ok(lookCount < 100, `${lookCount} looks`)
     await reader.close()
   } finally {
@@ -354,6 +346,6 @@ tape('follow: a file that is replaced, and lives on under another name: the read
   await replace()
   const last = await writer.append('new')
   await until(() => reader.since.value === last)
-  t.deepEqual(await readAll(reader), await readAll(writer))
+  t.deepEqual(await collect(reader.stream()), await collect(writer.stream()))
   await close()
 })

@@ -5,7 +5,7 @@ const { execFileSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { collect, createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const DISK_SIZE = 1024 * 1024
@@ -46,13 +46,6 @@ function fill (folder, left = 0) {
   return () => fs.unlinkSync(file)
 }
 
-/** @param {any} log */
-async function readAll (log) {
-  const items = []
-  for await (const item of log.stream()) items.push(item)
-  return items
-}
-
 for (const framing of FRAMINGS) {
   for (const fsync of MODES) {
     test(`${framing}, fsync ${fsync}: appends fail with a code, go on when there is room, and lose nothing`, async (t, folder) => {
@@ -74,7 +67,7 @@ for (const framing of FRAMINGS) {
       for (let i = 0, failed = 0; failed < 30; i++) failed += await append(i) ? 0 : 1
       t.ok(expected.length > 0, `${expected.length} appends before it was full`)
       const all = expected.flatMap(({ values }) => values)
-      t.deepEqual((await readAll(log)).map(({ value }) => value), all, 'all can be read')
+      t.deepEqual((await collect(log.stream())).map(({ value }) => value), all, 'all can be read')
       await log.del(expected[0].seq)
       t.equal((await failureOf(() => log.get(expected[0].seq))).code, 'flumelog:deleted', 'deleting needs no room')
       await log.sync()
@@ -87,7 +80,7 @@ for (const framing of FRAMINGS) {
       const first = expected[0].values.length
       const left = expected.flatMap(({ values }) => values)
       left.splice(first - 1, 1)
-      t.deepEqual((await readAll(again)).map(({ value }) => value), left, 'after it was opened again, too')
+      t.deepEqual((await collect(again.stream())).map(({ value }) => value), left, 'after it was opened again, too')
       await again.close()
     })
   }
@@ -109,7 +102,7 @@ for (const framing of FRAMINGS) {
     const again = OffsetLog(file)
     await again.ready()
     t.equal(fs.statSync(again.recovery.keptAt).size, 50_000)
-    t.equal((await readAll(again)).length, 10)
+    t.equal((await collect(again.stream())).length, 10)
     await again.close()
   })
 }
@@ -124,6 +117,6 @@ test('a new log that has no room is not there at all', async (t, folder) => {
   free()
   const again = OffsetLog(file)
   await again.append(Buffer.from('a'))
-  t.equal((await readAll(again)).length, 1)
+  t.equal((await collect(again.stream())).length, 1)
   await again.close()
 })

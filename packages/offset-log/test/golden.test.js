@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const zlib = require('node:zlib')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { hash, makeGoldenFiles } = require('./fixtures/make-v1')
 
@@ -43,7 +43,7 @@ for (const file of files) {
 }
 
 tape('golden files: a compacted log goes on where it was', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   fs.copyFileSync(path.join(FOLDER, 'compacted.log'), file)
   const log = OffsetLog(file)
   await log.ready()
@@ -66,7 +66,7 @@ tape('golden files: a compacted log goes on where it was', async (t) => {
 
 tape('golden files: a file whose header has other flags is refused, and nothing is written', async (t) => {
   for (const flags of [0, 1, 4, 10, 0x8002]) {
-    const file = path.join(temporaryFolder(), 'log')
+    const file = newPath('log')
     const bytes = fs.readFileSync(path.join(FOLDER, 'example.log'))
     for (const position of [0, 8192]) {
       const header = bytes.subarray(position, position + 64)

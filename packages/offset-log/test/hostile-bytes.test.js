@@ -2,10 +2,9 @@
 // Bytes that no writer leaves, and that `npm run fuzz` found a way to be misled by: each by its name.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const { crc32 } = require('node:zlib')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { LogBuilder } = require('./checked-builder')
 const { countReads } = require('./count-reads')
@@ -42,7 +41,7 @@ function setSlots (bytes, offset, width, value) {
 }
 
 function writeLog (bytes) {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   fs.writeFileSync(file, bytes)
   return file
 }

@@ -6,11 +6,10 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { Worker } = require('node:worker_threads')
-const { SimulatedDisk, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FRAMINGS = ['checked', 'offset48']
-const newPath = () => path.join(fs.realpathSync.native(temporaryFolder()), 'log')
 const record = (text) => Buffer.from(text)
 
 async function readAll (file) {
@@ -31,7 +30,7 @@ async function failureOfOpening (file, options) {
 
 for (const framing of FRAMINGS) {
   tape(`lock, ${framing}: two handles on one log do not lose what was acknowledged, since there are no two`, async (t) => {
-    const file = newPath()
+    const file = newPath('log')
     const first = OffsetLog(file, { framing })
     await first.append(record('one'))
     const second = OffsetLog(file, { framing })
@@ -57,7 +56,7 @@ for (const framing of FRAMINGS) {
   })
 
   tape(`lock, ${framing}: flags "r" read beside a writer, and leave the folder as it is`, async (t) => {
-    const file = newPath()
+    const file = newPath('log')
     const log = OffsetLog(file, { framing })
     await log.append(record('one'))
     const before = fs.readdirSync(path.dirname(file))
@@ -76,7 +75,7 @@ for (const framing of FRAMINGS) {
 }
 
 tape('lock: a log that is missing, or in a missing folder, is not made by who may not write it', async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   const log = OffsetLog(file)
   await log.ready()
   fs.rmSync(file)
@@ -87,14 +86,14 @@ tape('lock: a log that is missing, or in a missing folder, is not made by who ma
 })
 
 tape('lock: a log that cannot be opened is not locked afterwards', async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   fs.writeFileSync(file, 'no log at all, and long enough to look like one')
   for (let count = 0; count < 2; count++) t.equal((await failureOfOpening(file)).code, 'ERR_LOG_UNKNOWN_FORMAT')
   t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
 })
 
 tape('lock: a damaged log is locked while it is open, though it cannot be written', async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   const log = OffsetLog(file)
   await log.append(record('one'))
   await log.close()
@@ -133,7 +132,7 @@ tape('lock: through a symlink', { skip: process.platform === 'win32' }, async (t
 })
 
 tape('lock: a worker thread, and one that is terminated', { skip: process.platform !== 'linux' }, async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   const worker = new Worker(`
     const { parentPort, workerData } = require('node:worker_threads')
     const log = require(workerData.module).OffsetLog(workerData.file)

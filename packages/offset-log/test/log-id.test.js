@@ -3,7 +3,7 @@
 
 const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath, temporaryFolder } = require('@millrace/testkit')
 const { repair } = require('@millrace/repair')
 const { OffsetLog } = require('..')
 
@@ -33,5 +33,5 @@ tape('id: a log keeps it when it is opened again, compacted, copied and repaired
 })
 
 tape('id: null in the offset framings', async (t) => {
-  for (const framing of ['offset32', 'offset48', 'offset53']) t.equal(await idOf(path.join(temporaryFolder(), 'log'), { framing }), null)
+  for (const framing of ['offset32', 'offset48', 'offset53']) t.equal(await idOf(newPath('log'), { framing }), null)
 })

@@ -2,16 +2,15 @@
 // Every mistake a caller can make is told by a code, through the callback or the promise, once and never before the
 // call returns; and the log works on as if it had not been made.
 
-const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { collect, failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FRAMINGS = ['checked', 'offset32', 'offset48', 'offset53']
 
 function open (framing, options = {}) {
-  return OffsetLog(path.join(temporaryFolder(), 'log'), { framing, codec: jsonCodec, ...options })
+  return OffsetLog(newPath('log'), { framing, codec: jsonCodec, ...options })
 }
 
 /**
@@ -37,8 +36,7 @@ async function codeOf (call) {
 async function checkWorks (t, log, seqs) {
   const seq = await log.append('good')
   seqs.push(seq)
-  const found = []
-  for await (const seq of log.stream({ values: false })) found.push(seq)
+  const found = await collect(log.stream({ values: false }))
   if (await log.get(seq) !== 'good' || found.join() !== seqs.join()) t.fail(`found ${found}, not ${seqs}`)
 }
 
@@ -215,8 +213,7 @@ tape('misuse: what a callback or a listener throws comes out once, and stops nob
   log.append('a', () => { throw new Error('append') })
   seqs.push(log.since.value, await log.append('b'))
   await log.get(seqs[1]).then(() => log.get(seqs[1], () => setImmediate(() => { throw new Error('get') })))
-  const found = []
-  for await (const value of log.stream({ seqs: false })) found.push(value)
+  const found = await collect(log.stream({ seqs: false }))
   await new Promise((resolve) => setTimeout(resolve, 5))
   process.removeAllListeners('uncaughtException')
   for (const listener of before) process.on('uncaughtException', listener)

@@ -4,11 +4,10 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const IS_WINDOWS = process.platform === 'win32'
-const newPath = () => path.join(fs.realpathSync.native(temporaryFolder()), 'folder', 'log')
 const bytes = (text) => Buffer.from(text)
 
 const moves = {
@@ -30,7 +29,7 @@ for (const [what, move] of Object.entries(moves)) {
   for (const framing of ['checked', 'offset48']) {
     tape(`moved, ${framing}: a log that is ${what} takes nothing more, and is unlocked by close`, { skip: IS_WINDOWS }, async (t) => {
       for (const fsync of ['always', 'interval', 'never']) {
-        const file = newPath()
+        const file = newPath('folder', 'log')
         const log = OffsetLog(file, { framing, fsync })
         const seq = await log.append(bytes('first'))
         await log.sync()
@@ -57,7 +56,7 @@ for (const [what, move] of Object.entries(moves)) {
   }
 
   tape(`moved: a compaction of a log that is ${what} replaces nothing`, { skip: IS_WINDOWS }, async (t) => {
-    const file = newPath()
+    const file = newPath('folder', 'log')
     const log = OffsetLog(file)
     const seqs = []
     for (let index = 0; index < 20; index++) seqs.push(await log.append(Buffer.alloc(5000, index)))
@@ -75,7 +74,7 @@ for (const [what, move] of Object.entries(moves)) {
 }
 
 tape('compact: keeps the owner and the mode of the file', { skip: IS_WINDOWS }, async (t) => {
-  const file = newPath()
+  const file = newPath('folder', 'log')
   const log = OffsetLog(file)
   const seqs = []
   for (let index = 0; index < 100; index++) seqs.push(await log.append(Buffer.alloc(300, index)))

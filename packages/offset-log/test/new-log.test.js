@@ -1,11 +1,10 @@
 'use strict'
 // A log whose file was just made is open at once. It must be as one that was opened the other way.
 
-const path = require('node:path')
 const tape = require('tape')
 const { call } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { createNewFile, openNew } = require('../composing')
 
@@ -62,7 +61,7 @@ for (const fsync of ['always', 'interval', 'never']) {
 }
 
 tape('new log: on a disk, unused: closes and opens', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = openNew(file, { lock: false }, createNewFile(`${file}.other.new`, { lock: false }))
   await call(log, 'close')
   const again = OffsetLog(file)

@@ -5,12 +5,11 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { LogError } = require('@millrace/errors')
-const { failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, faultyStorage, newPath, temporaryFolder } = require('@millrace/testkit')
 const { fileStorage } = require('@millrace/block-file')
 const { OffsetLog } = require('..')
 const { offsetFramings } = require('@millrace/framing')
 
-const newPath = () => path.join(temporaryFolder(), 'folder', 'log')
 const FRAMINGS = ['checked', 'offset32']
 
 async function valuesOf (log, options) {
@@ -20,7 +19,7 @@ async function valuesOf (log, options) {
 }
 
 tape('OffsetLog: works with and without new, and creates its folder', async (t) => {
-  const file = newPath()
+  const file = newPath('folder', 'log')
   const log = new OffsetLog(file)
   t.ok(log instanceof OffsetLog)
   t.equal(log.filename, file)
@@ -42,23 +41,23 @@ tape('OffsetLog: refuses options that make no sense, and those that there are no
     onCorrupt: 'ignore'
   }
   for (const [name, value] of Object.entries({ ...wrong, offsetCodec: 48, storage: {} })) {
-    t.throws(() => OffsetLog(newPath(), { [name]: value }), (err) => err.code === 'ERR_INVALID_ARGUMENT', name)
+    t.throws(() => OffsetLog(newPath('folder', 'log'), { [name]: value }), (err) => err.code === 'ERR_INVALID_ARGUMENT', name)
   }
-  t.throws(() => OffsetLog(newPath(), { framing: 'constructor' }), (err) => err.code === 'ERR_INVALID_ARGUMENT')
-  t.throws(() => OffsetLog(newPath(), null), (err) => err.code === 'ERR_INVALID_ARGUMENT')
+  t.throws(() => OffsetLog(newPath('folder', 'log'), { framing: 'constructor' }), (err) => err.code === 'ERR_INVALID_ARGUMENT')
+  t.throws(() => OffsetLog(newPath('folder', 'log'), null), (err) => err.code === 'ERR_INVALID_ARGUMENT')
   t.throws(() => OffsetLog(), (err) => err.code === 'ERR_INVALID_ARGUMENT')
   t.end()
 })
 
 tape('framing: a new file is checked; an old one keeps its own, whatever the option says', async (t) => {
-  const file = newPath()
+  const file = newPath('folder', 'log')
   for (const [options, name] of [[{}, 'checked'], [{ framing: 'offset48' }, 'checked']]) {
     const log = OffsetLog(file, options)
     await log.append(Buffer.from('x'))
     t.equal((await log.stats()).framing, name)
     await log.close()
   }
-  const legacy = newPath()
+  const legacy = newPath('folder', 'log')
   for (const options of [{ framing: 'offset48' }, {}, { framing: 'checked' }]) {
     const log = OffsetLog(legacy, options)
     await log.append(Buffer.from('x'))
@@ -68,7 +67,7 @@ tape('framing: a new file is checked; an old one keeps its own, whatever the opt
 })
 
 tape('open: an empty file is a new one, and with flags "r" an empty log', async (t) => {
-  const file = newPath()
+  const file = newPath('folder', 'log')
   fs.mkdirSync(path.dirname(file))
   fs.writeFileSync(file, '')
   const reader = OffsetLog(file, { flags: 'r' })
@@ -86,7 +85,7 @@ tape('open: an empty file is a new one, and with flags "r" an empty log', async 
 })
 
 tape('open: a missing file or folder with flags "r" fails every call, and creates nothing', async (t) => {
-  const file = newPath()
+  const file = newPath('folder', 'log')
   const log = OffsetLog(file, { flags: 'r' })
   t.equal((await failureOf(() => log.ready())).code, 'ENOENT')
   t.equal((await failureOf(() => valuesOf(log))).code, 'ENOENT')
@@ -101,7 +100,7 @@ tape('open: a directory gives a code', async (t) => {
 })
 
 tape('flumelog-offset fault: an all-zero payload reads as deleted, an empty one makes get fail', async (t) => {
-  const log = OffsetLog(newPath(), { framing: 'offset32' })
+  const log = OffsetLog(newPath('folder', 'log'), { framing: 'offset32' })
   for (const record of [Buffer.alloc(0), Buffer.alloc(1), Buffer.alloc(5000)]) {
     t.equal((await failureOf(() => log.append(record))).code, 'ERR_RECORD_UNREPRESENTABLE')
     t.equal((await failureOf(() => log.append([Buffer.from('a'), record]))).code, 'ERR_RECORD_UNREPRESENTABLE')
@@ -111,7 +110,7 @@ tape('flumelog-offset fault: an all-zero payload reads as deleted, an empty one 
   t.deepEqual(await log.get(seq), Buffer.from([0, 0, 1]))
   await log.close()
   // The checked framing takes both for what they are.
-  const checked = OffsetLog(newPath())
+  const checked = OffsetLog(newPath('folder', 'log'))
   for (const record of [Buffer.alloc(0), Buffer.alloc(1), Buffer.alloc(50000)]) {
     t.ok((await checked.get(await checked.append(record))).equals(record))
   }
@@ -120,7 +119,7 @@ tape('flumelog-offset fault: an all-zero payload reads as deleted, an empty one 
 
 for (const framing of FRAMINGS) {
   tape(`flumelog-offset fault: after one failed append every later one throws "already appending" (${framing})`, async (t) => {
-    const file = newPath()
+    const file = newPath('folder', 'log')
     let isFull = false
     const error = Object.assign(new Error('disk full'), { code: 'ENOSPC' })
     const storage = faultyStorage(fileStorage, ({ name }) => isFull && name === 'write' ? { error } : {})
@@ -141,7 +140,7 @@ for (const framing of FRAMINGS) {
   })
 
   tape(`flumelog-offset fault: a read past the end hangs the next write (${framing})`, async (t) => {
-    const log = OffsetLog(newPath(), { framing })
+    const log = OffsetLog(newPath('folder', 'log'), { framing })
     const seq = await log.append(Buffer.from('first'))
     t.equal((await failureOf(() => log.get(1e9))).code, 'ERR_RECORD_NOT_FOUND')
     await log.del(seq)
@@ -154,7 +153,7 @@ for (const framing of FRAMINGS) {
 tape('flumelog-offset fault: a codec that throws escapes the callback', async (t) => {
   const thrown = new Error('mine')
   const codec = { encode () { throw thrown }, decode () { throw thrown }, buffer: true }
-  const file = newPath()
+  const file = newPath('folder', 'log')
   const plain = OffsetLog(file)
   const seq = await plain.append(Buffer.from('x'))
   await plain.close()
@@ -172,7 +171,7 @@ tape('flumelog-offset fault: a codec that throws escapes the callback', async (t
 
 tape('codec: a LogError that it throws keeps its code', async (t) => {
   const thrown = new LogError('ERR_CODEC_DECODE', 'mine', { offset: 3 })
-  const log = OffsetLog(newPath(), { codec: { encode () { throw thrown }, decode: (x) => x, buffer: true } })
+  const log = OffsetLog(newPath('folder', 'log'), { codec: { encode () { throw thrown }, decode: (x) => x, buffer: true } })
   t.equal(await failureOf(() => log.append('x')), thrown)
   await log.close()
 })
@@ -180,7 +179,7 @@ tape('codec: a LogError that it throws keeps its code', async (t) => {
 tape('codec: a compiled filter that throws ends the stream or the scan with a code, and with what it threw', async (t) => {
   const thrown = new Error('mine')
   const compile = () => () => { throw thrown }
-  const log = OffsetLog(newPath(), { codec: { encode: (x) => x, decode: (x) => x, buffer: true, compile } })
+  const log = OffsetLog(newPath('folder', 'log'), { codec: { encode: (x) => x, decode: (x) => x, buffer: true, compile } })
   await log.append(Buffer.from('x'))
   const where = { path: ['a'], equals: 1 }
   for (const call of [() => valuesOf(log, { where }), () => log.scan({ where }, () => {})]) {
@@ -191,7 +190,7 @@ tape('codec: a compiled filter that throws ends the stream or the scan with a co
 })
 
 tape('stream: an iterator is its own, and gives nothing more once it was returned', async (t) => {
-  const log = OffsetLog(newPath())
+  const log = OffsetLog(newPath('folder', 'log'))
   for (const text of ['a', 'b', 'c']) await log.append(Buffer.from(text))
   const iterator = log.stream({ seqs: false })[Symbol.asyncIterator]()
   t.equal(iterator[Symbol.asyncIterator](), iterator)
@@ -203,12 +202,12 @@ tape('stream: an iterator is its own, and gives nothing more once it was returne
 })
 
 tape('stream: onCorrupt is checked, and nothing is lost before anything is read', async (t) => {
-  const log = OffsetLog(newPath())
+  const log = OffsetLog(newPath('folder', 'log'))
   t.equal((await failureOf(() => valuesOf(log, { onCorrupt: 'ignore' }))).code, 'ERR_INVALID_ARGUMENT')
   t.equal((await failureOf(() => log.scan({ onCorrupt: true }, () => {}))).code, 'ERR_INVALID_ARGUMENT')
   t.deepEqual(log.stream({ onCorrupt: 'skip' }).lost, { count: 0, size: 0 })
   await log.close()
-  const legacy = OffsetLog(newPath(), { framing: 'offset32' })
+  const legacy = OffsetLog(newPath('folder', 'log'), { framing: 'offset32' })
   t.equal((await failureOf(() => valuesOf(legacy, { onCorrupt: 'skip' }))).code, 'ERR_NOT_SUPPORTED')
   await legacy.close()
 })
@@ -216,11 +215,11 @@ tape('stream: onCorrupt is checked, and nothing is lost before anything is read'
 tape('codec: what is not an Error may be thrown, and what is not bytes may be made', async (t) => {
   const made = [undefined, 5, {}, null]
   for (const result of made) {
-    const log = OffsetLog(newPath(), { codec: { encode: () => result, decode: (x) => x } })
+    const log = OffsetLog(newPath('folder', 'log'), { codec: { encode: () => result, decode: (x) => x } })
     t.equal((await failureOf(() => log.append('x'))).code, 'ERR_CODEC_ENCODE')
     await log.close()
   }
-  const log = OffsetLog(newPath(), {
+  const log = OffsetLog(newPath('folder', 'log'), {
     codec: { encode: (x) => new Uint8Array([x]), decode () { throw 'a string' }, buffer: true } // eslint-disable-line no-throw-literal
   })
   const seq = await log.append(7)
@@ -229,7 +228,7 @@ tape('codec: what is not an Error may be thrown, and what is not bytes may be ma
 })
 
 tape('flumelog-offset fault: 4 GB: an append past what the framing can address fails alone', async (t) => {
-  const log = OffsetLog(newPath(), { framing: 'offset32' })
+  const log = OffsetLog(newPath('folder', 'log'), { framing: 'offset32' })
   await log.append(Buffer.from('first'))
   const { framing } = log._file.store
   const { fileSizeMax } = framing
@@ -247,7 +246,7 @@ tape('flumelog-offset fault: 4 GB: an append past what the framing can address f
 for (const framing of ['offset48', 'offset53']) {
   tape(`${framing}: positions above 4 GiB are read and written right`, { skip: process.platform !== 'linux' }, async (t) => {
     // A sparse file stands in for five gigabytes of records: it holds one frame that ends just past 4 GiB.
-    const file = newPath()
+    const file = newPath('folder', 'log')
     const { overhead } = offsetFramings[framing]
     const size = 2 ** 32 - 5
     const frame = Buffer.alloc(overhead)
@@ -284,7 +283,7 @@ for (const framing of ['offset48', 'offset53']) {
 
 for (const framing of FRAMINGS) {
   tape(`maxRecordSize: a larger record is refused on writing and on reading (${framing})`, async (t) => {
-    const file = newPath()
+    const file = newPath('folder', 'log')
     const log = OffsetLog(file, { framing })
     const seq = await log.append(Buffer.alloc(700000, 'x'))
     await log.close()
@@ -299,7 +298,7 @@ for (const framing of FRAMINGS) {
 
 for (const framing of FRAMINGS) {
   tape(`records: larger than many spans, forward, backward and alone (${framing})`, async (t) => {
-    const log = OffsetLog(newPath(), { framing, blockSize: 4096 })
+    const log = OffsetLog(newPath('folder', 'log'), { framing, blockSize: 4096 })
     const sizes = [10, 1500000, 3, 400000, 262144, 262132, 524288, 1]
     const seqs = []
     for (const size of sizes) seqs.push(await log.append(Buffer.alloc(size, size % 251 + 1)))
@@ -312,7 +311,7 @@ for (const framing of FRAMINGS) {
 
 for (const framing of FRAMINGS) {
   tape(`append: batches larger than one write, and many at once (${framing})`, async (t) => {
-    const log = OffsetLog(newPath(), { framing })
+    const log = OffsetLog(newPath('folder', 'log'), { framing })
     const values = Array.from({ length: 3000 }, (_, i) => Buffer.alloc(1 + i % 2000, 1 + i % 255))
     const parts = [values.slice(0, 1500), values.slice(1500, 1501), values.slice(1501)]
     await Promise.all(parts.map((part) => log.append(part)))
@@ -327,7 +326,7 @@ for (const framing of FRAMINGS) {
 
 for (const framing of FRAMINGS) {
   tape(`close: waits for a deletion that is under way (${framing})`, async (t) => {
-    const file = newPath()
+    const file = newPath('folder', 'log')
     const log = OffsetLog(file, { framing })
     const seqs = []
     for (let i = 0; i < 50; i++) seqs.push(await log.append(Buffer.from(`value ${i}`)))
@@ -345,7 +344,7 @@ for (const framing of FRAMINGS) {
     const error = new Error('no sync')
     let isBroken = false
     const storage = faultyStorage(fileStorage, ({ name }) => isBroken && name === 'sync' ? { error } : {})
-    const log = OffsetLog(newPath(), { framing, storage })
+    const log = OffsetLog(newPath('folder', 'log'), { framing, storage })
     await log.append(Buffer.from('x'))
     isBroken = true
     for (const call of [() => log.sync(), () => log.append(Buffer.from('y')), () => log.close()]) {
@@ -358,7 +357,7 @@ for (const framing of FRAMINGS) {
 }
 
 tape('errors: one callback that throws does not keep the others from theirs', async (t) => {
-  const log = OffsetLog(newPath())
+  const log = OffsetLog(newPath('folder', 'log'))
   const listeners = process.listeners('uncaughtException')
   process.removeAllListeners('uncaughtException')
   const caught = new Promise((resolve) => process.once('uncaughtException', resolve))

@@ -7,12 +7,12 @@ const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 const tape = require('tape')
 const { repair, verify } = require('@millrace/repair')
-const { failureOf, SimulatedDisk, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FRAMINGS = ['checked', 'offset32']
 const DATA = Buffer.from('data')
-const fresh = () => path.join(temporaryFolder(), 'folder', 'a.log')
+const fresh = () => newPath('folder', 'a.log')
 
 async function make (file, options) {
   const log = OffsetLog(file, options)
@@ -101,7 +101,7 @@ tape('options of opening: what makes no sense is refused', (t) => {
 })
 
 tape('URL: names the log and its copy', async (t) => {
-  const file = path.join(temporaryFolder(), 'ä #1.log')
+  const file = newPath('ä #1.log')
   const log = OffsetLog(pathToFileURL(file))
   await log.append(DATA)
   t.equal(log.filename, file)

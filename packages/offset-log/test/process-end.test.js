@@ -7,11 +7,10 @@ const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { readHead } = require('@millrace/framing')
 
-const newPath = () => path.join(fs.realpathSync.native(temporaryFolder()), 'log')
 const HEAD = `
   const { OffsetLog } = require(${JSON.stringify(require.resolve('..'))})
   const file = process.argv[1]
@@ -50,7 +49,7 @@ const endings = {
 for (const [what, ending] of Object.entries(endings)) {
   for (const fsync of ['always', 'interval', 'never']) {
     tape(`process end, ${fsync}: one that ${what} leaves its log as if it were closed`, async (t) => {
-      const file = newPath()
+      const file = newPath('log')
       for (let round = 0; round < 3; round++) {
         run(`const log = OffsetLog(file, { fsync: '${fsync}' }); log.append(record('${round}'), (err) => {
           if (err) throw err
@@ -69,7 +68,7 @@ for (const [what, ending] of Object.entries(endings)) {
 
 tape('process end: a log with deletions is finished too, one that was only opened is left as it was', async (t) => {
   for (const ending of ['', 'process.exit()']) {
-    const file = newPath()
+    const file = newPath('log')
     run(`
       const log = OffsetLog(file)
       log.append([record('a'), record('b'), record('c')], () => log.stream({ values: false })(null, (end, seq) => {
@@ -86,7 +85,7 @@ tape('process end: a log with deletions is finished too, one that was only opene
 })
 
 tape('process end: a log that was finished when there was no more work is still in use', async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   const { out } = run(`
     const log = OffsetLog(file)
     let count = 0
@@ -104,7 +103,7 @@ tape('process end: a log that was finished when there was no more work is still 
 })
 
 tape('process end: what is appended after it was finished is reserved first again', async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   run(`
     const log = OffsetLog(file, { fsync: 'never' })
     log.append(record('before'))
@@ -128,7 +127,7 @@ tape('process end: an exit in the middle of a write, a sync or a deletion leaves
     compaction: `log.append(Buffer.alloc(${size}, 1), () => { log.compact(() => {}); setImmediate(() => process.exit()) })`
   }
   for (const [what, program] of Object.entries(cases)) {
-    const file = newPath()
+    const file = newPath('log')
     run("const log = OffsetLog(file); log.append(record('first'), () => log.sync(() => log.close()))", file)
     run(`const log = OffsetLog(file); log.append(record('second'), () => log.sync(() => { ${program} }))`, file)
     const log = OffsetLog(file)
@@ -143,7 +142,7 @@ tape('process end: an exit in the middle of a write, a sync or a deletion leaves
 })
 
 tape('process end: with an append in the same turn as the exit nothing breaks', async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   for (let round = 0; round < 5; round++) {
     run(`
       const log = OffsetLog(file)
@@ -159,7 +158,7 @@ tape('process end: with an append in the same turn as the exit nothing breaks', 
 
 tape('process end: a worker thread that ends by itself or exits', async (t) => {
   for (const ending of ['', 'process.exit()']) {
-    const file = newPath()
+    const file = newPath('log')
     run(`
       const { Worker } = require('node:worker_threads')
       new Worker(${JSON.stringify(HEAD.replace('argv[1]', 'argv[2]'))} + "OffsetLog(file).append(record('of a worker'), () => setTimeout(() => { ${ending} }, 10))",
@@ -172,7 +171,7 @@ tape('process end: a worker thread that ends by itself or exits', async (t) => {
 
 tape('process end: a log of an offset framing is synced, and unlocked', async (t) => {
   for (const ending of ['', 'process.exit()']) {
-    const file = newPath()
+    const file = newPath('log')
     run(`OffsetLog(file, { framing: 'offset48' }).append(record('one'), () => { ${ending} })`, file)
     t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
     t.deepEqual(await readAll(file), ['one'])
@@ -180,7 +179,7 @@ tape('process end: a log of an offset framing is synced, and unlocked', async (t
 })
 
 tape('process end: a poisoned log is not marked clean', async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   const { out } = run(`
     const { fileStorage } = require(${JSON.stringify(require.resolve('@millrace/block-file'))})
     let isBad = false
@@ -208,7 +207,7 @@ tape('process end: a poisoned log is not marked clean', async (t) => {
 tape('process end: no listener stays when no log is open', async (t) => {
   const counts = () => ['exit', 'beforeExit'].map((name) => process.listenerCount(name))
   const before = counts()
-  const logs = Array.from({ length: 20 }, () => OffsetLog(newPath()))
+  const logs = Array.from({ length: 20 }, () => OffsetLog(newPath('log')))
   await Promise.all(logs.map((log) => log.ready()))
   t.deepEqual(counts(), before.map((count) => count + 1), 'one for all')
   await Promise.all(logs.map((log) => log.close()))
@@ -220,7 +219,7 @@ tape('process end: the recipe for SIGTERM and SIGINT closes the log', { skip: pr
   const [, recipe] = /\n(\/\/ Shutdown[^`]+)```/.exec(readme) ?? []
   t.ok(recipe, 'the README has it')
   for (const signal of ['SIGTERM', 'SIGINT']) {
-    const file = newPath()
+    const file = newPath('log')
     const program = `${HEAD}
       const log = OffsetLog(file)
       ${recipe}
@@ -253,7 +252,7 @@ const LIVE = {
 
 for (const [what, [program, staysAlive]] of Object.entries(LIVE)) {
   tape(`process end: ${what} that waits for an append ${staysAlive ? 'keeps' : 'does not keep'} its process running`, async (t) => {
-    const file = newPath()
+    const file = newPath('log')
     const { out, status } = run(`
       const log = OffsetLog(file)
       setTimeout(() => log.append(record('late')), 300).unref()
@@ -265,7 +264,7 @@ for (const [what, [program, staysAlive]] of Object.entries(LIVE)) {
 }
 
 tape('process end: a live stream that was left, or whose log is closed, keeps nothing running', async (t) => {
-  const file = newPath()
+  const file = newPath('log')
   const { out, status } = run(`
     const log = OffsetLog(file)
     ;(async () => {

@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, faultyStorage, flip, isLongRun, splice, stopClock, temporaryFolder, truncate, zero } = require('@millrace/testkit')
+const { failureOf, faultyStorage, flip, isLongRun, newPath, splice, stopClock, truncate, zero } = require('@millrace/testkit')
 const { fileStorage } = require('@millrace/block-file')
 const { OffsetLog } = require('..')
 
@@ -12,7 +12,7 @@ const VALUES = ['first', 'second', 'the third, which is longer than the others']
 
 /** A closed log of three records; gives its path, its seqs and its bytes. */
 async function makeLog (framing = 'offset32', values = VALUES) {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file, { framing })
   const seqs = []
   for (const value of values) seqs.push(await log.append(value))
@@ -55,7 +55,7 @@ for (const framing of ['offset32', 'offset48', 'offset53']) {
   tape(`${framing}: a last write cut off anywhere is cut to the last whole record, and kept beside the log`, async (t) => {
     const { bytes, seqs } = await makeLog(framing)
     for (let size = seqs[2] + 1; size < bytes.length; size++) {
-      const file = path.join(temporaryFolder(), 'log')
+      const file = newPath('log')
       fs.writeFileSync(file, bytes.subarray(0, size))
       const log = OffsetLog(file, { lock: false })
       await log.ready()
@@ -128,7 +128,7 @@ tape('flumelog-offset fault: a flipped bit in the last trailer deletes the last 
     if (!isField) continue
     // In a quick run every second bit.
     for (let bit = isLongRun ? 0 : offset % 2; bit < 8; bit += isLongRun ? 1 : 2) {
-      const file = path.join(temporaryFolder(), 'log')
+      const file = newPath('log')
       fs.writeFileSync(file, bytes)
       flip(file, offset, bit)
       const before = fs.readFileSync(file)
@@ -159,7 +159,7 @@ tape('flumelog-offset fault: recovery can reach truncate(0)', async (t) => {
     noise: Buffer.alloc(5000, 0xa7)
   }
   for (const [name, bytes] of Object.entries(files)) {
-    const file = path.join(temporaryFolder(), 'log')
+    const file = newPath('log')
     fs.writeFileSync(file, bytes)
     const log = OffsetLog(file)
     const [ready, append, get, stream] = await Promise.all([
@@ -261,7 +261,7 @@ tape('recovery: a tail with many false ends takes time in proportion', async (t)
 })
 
 tape('open: one that fails keeps no file open', { skip: process.platform !== 'linux' }, async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   fs.writeFileSync(file, 'not a log')
   const countOpen = () => fs.readdirSync('/proc/self/fd').length
   const before = countOpen()
@@ -312,7 +312,7 @@ tape('damage: sizes that lead out of the file end a read with a code, whatever t
 tape('damage: every flipped bit of a log gives values or a code, never a hang', async (t) => {
   const { bytes } = await makeLog('offset48')
   for (let offset = 0; offset < bytes.length; offset++) {
-    const file = path.join(temporaryFolder(), 'log')
+    const file = newPath('log')
     fs.writeFileSync(file, bytes)
     flip(file, offset, offset % 8)
     const log = OffsetLog(file, { lock: false })

@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { execFileSync } = require('node:child_process')
 const tape = require('tape')
-const { SimulatedDisk, createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { repair, verify } = require('@millrace/repair')
 const { crc, decodeLog, findLosses } = require('./checked-oracle')
@@ -20,8 +20,7 @@ const open = (disk, options) => OffsetLog(FILE, { storage: disk.storage, fsync: 
 const cut = (disk) => disk.crash(() => 0)
 
 async function seqsOf (log, options) {
-  const seqs = []
-  for await (const seq of log.stream({ ...options, values: false })) seqs.push(seq)
+  const seqs = await collect(log.stream({ ...options, values: false }))
   return seqs
 }
 
@@ -199,7 +198,7 @@ tape('seqs: a clean end leaves nothing out, in every mode', async (t) => {
 })
 
 tape('seqs: a process that is killed leaves nothing out, for nothing is lost', (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const script = `
     const { OffsetLog } = require(${JSON.stringify(path.join(__dirname, '..'))})
     const log = OffsetLog(${JSON.stringify(file)}, { fsync: process.argv[1] })

@@ -2,18 +2,17 @@
 // A stream that is aborted, at every moment there is: the read that was not answered yet is answered first, each
 // callback runs once, nothing is left waiting, and the log works on.
 
-const path = require('node:path')
 const pull = require('pull-stream')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const COUNT = 5
 const REASONS = { true: true, 'an error': new Error('the reader went away') }
 
 function open (framing, options = {}) {
-  return OffsetLog(path.join(temporaryFolder(), 'log'), { framing, codec: jsonCodec, ...options })
+  return OffsetLog(newPath('log'), { framing, codec: jsonCodec, ...options })
 }
 
 /** A disk that answers later, as a cold one does, so that reads are under way for a while. */

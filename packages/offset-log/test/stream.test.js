@@ -2,14 +2,13 @@
 // Streams against an array that answers the same question, in every framing, however they are read.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const { Readable } = require('node:stream')
 const { setTimeout: sleep } = require('node:timers/promises')
 const pull = require('pull-stream')
 const spec = require('pull-spec')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, createRandom, failureOf, flip, inQuickRuns, stopClock, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, flip, inQuickRuns, newPath, stopClock } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { LiveOracle, randomOptions, select } = require('./stream-oracle')
 
@@ -21,8 +20,7 @@ const readers = {
     pull(spec(source, 'stream'), pull.collect((err, items) => err ? reject(err) : resolve(items)))
   }),
   'async iteration': async (source) => {
-    const items = []
-    for await (const item of source) items.push(item)
+    const items = await collect(source)
     return items
   },
   'Readable.from': (source) => Readable.from(source).toArray()
@@ -41,7 +39,7 @@ tape('stream: a live one that waits has a record before its append calls back, a
   stopClock(t)
   for (const framing of FRAMINGS) {
     for (const fsync of ['always', 'never']) {
-      const log = OffsetLog(path.join(temporaryFolder(), 'log'), { framing, fsync, codec: jsonCodec })
+      const log = OffsetLog(newPath('log'), { framing, fsync, codec: jsonCodec })
       await log.append('old')
       const seen = []
       pull(log.stream({ live: true, seqs: false }), pull.drain((value) => { seen.push(value) }, () => {}))
@@ -59,7 +57,7 @@ tape('stream: a live one that waits has a record before its append calls back, a
 
 function open (framing, { isAsync = false } = {}) {
   const storage = isAsync ? new SimulatedDisk().storage : undefined
-  const log = OffsetLog(path.join(temporaryFolder(), 'log'), { framing, codec: jsonCodec, storage, cache: 2 ** 17 })
+  const log = OffsetLog(newPath('log'), { framing, codec: jsonCodec, storage, cache: 2 ** 17 })
   return isAsync ? readLater(log) : log
 }
 
@@ -203,7 +201,7 @@ async function followLive (log, entries, options, random, counts) {
 for (const framing of FRAMINGS) {
   tape(`stream, ${framing}: values that are kept stay what they were, and can be written to (seed ${seed})`, async (t) => {
     const random = createRandom(seed)
-    const log = OffsetLog(path.join(temporaryFolder(), 'log'), { framing, cache: 2 ** 17 })
+    const log = OffsetLog(newPath('log'), { framing, cache: 2 ** 17 })
     const expected = new Map()
     for (let batch = 0; batch < 40; batch++) {
       const sizes = Array.from({ length: 20 }, () => 1 + random(random(9) === 0 ? 70_000 : 900))

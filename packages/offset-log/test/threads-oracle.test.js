@@ -4,9 +4,8 @@
 // MILLRACE_SEED=N MILLRACE_ROUNDS=1 repeats the one that failed.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const tape = require('tape')
-const { createRandom, garble, inQuickRuns, swap, temporaryFolder, zero } = require('@millrace/testkit')
+const { createRandom, garble, inQuickRuns, newPath, swap, zero } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { SpreadScan } = require('../lib/threads/pool')
 const createTask = require('./threads/list-records')
@@ -60,7 +59,7 @@ function makeRecord (random, start, overhead) {
 /** A log of a few records, or of many; some deleted, compacted, or appended behind an unclean end. */
 async function makeLog (random, framing) {
   const overhead = { offset32: 12, offset48: 14, offset53: 16 }[framing] ?? 12
-  let file = path.join(temporaryFolder(), 'log')
+  let file = newPath('log')
   let log = OffsetLog(file, { framing })
   await log.ready()
   const seqs = []
@@ -74,7 +73,7 @@ async function makeLog (random, framing) {
     seqs.push(await log.append(records))
     if (framing !== 'checked' || random(40) > 0) continue
     // As after a power cut: what follows is further ahead.
-    const copy = path.join(temporaryFolder(), 'log')
+    const copy = newPath('log')
     await log.sync()
     fs.copyFileSync(file, copy)
     await log.close()

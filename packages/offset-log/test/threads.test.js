@@ -8,7 +8,7 @@ const { pathToFileURL } = require('node:url')
 const tape = require('tape')
 const { LogError } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FOLDER = path.join(__dirname, 'threads')
@@ -18,7 +18,7 @@ const FAIL = path.join(FOLDER, 'fail-somehow.js')
 
 /** A log of many parts: records of about 1 KB, 400 of them. */
 async function makeLog (options = {}, count = 400) {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file, options)
   const seqs = []
   for (let index = 0; index < count; index++) {
@@ -127,7 +127,7 @@ for (const framing of ['checked', 'offset32']) {
 }
 
 tape('threads: a page from before a deletion is noticed, and only such a page', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file)
   const seqs = []
   for (let index = 0; index < 20; index++) seqs.push(await log.append(Buffer.alloc(30000, 1 + index)))
@@ -163,7 +163,7 @@ tape('threads: a log that is compacted meanwhile', async (t) => {
 })
 
 tape('threads: bytes that imitate frames are not taken for a place to cut at', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file, { framing: 'offset32' })
   // One record behind the other, each with frames in it, and the ends that they would have in the file.
   const seqs = []

@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { failureOf, flip, temporaryFolder } = require('@millrace/testkit')
+const { collect, failureOf, flip, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { verify } = require('@millrace/repair')
 
@@ -13,7 +13,7 @@ const THROWN = [Object.create(null), undefined, null, 0, 'text', Symbol('symbol'
   Object.defineProperty(new Error('no'), 'message', { get () { throw Object.create(null) } })]
 
 async function makeLog () {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file, { codec: jsonCodec })
   const seqs = [await log.append({ a: 1 }), await log.append({ a: 2 })]
   await log.close()
@@ -21,8 +21,7 @@ async function makeLog () {
 }
 
 async function drain (stream) {
-  const items = []
-  for await (const item of stream) items.push(item)
+  const items = await collect(stream)
   return items
 }
 

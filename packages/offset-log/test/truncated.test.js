@@ -2,15 +2,14 @@
 // A checked log that lost its end, which was on stable storage: every way to read it says so, in both directions.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const PAGE_SIZE = 16384
 
 async function makeLog (isCompacted) {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file)
   const seqs = []
   for (let i = 0; i < 300; i++) seqs.push(await log.append(Buffer.alloc(300, i)))

@@ -1,9 +1,8 @@
 'use strict'
 // Records whose bytes are sound and that do not decode: one bad value must not wall off a log.
 
-const path = require('node:path')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { collect, failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const codec = {
@@ -16,16 +15,10 @@ const codec = {
 
 /** @param {(index: number) => boolean} isBad */
 async function makeLog (count, isBad, options = {}) {
-  const log = OffsetLog(path.join(temporaryFolder(), 'log'), { codec, ...options })
+  const log = OffsetLog(newPath('log'), { codec, ...options })
   const values = Array.from({ length: count }, (_, index) => `${isBad(index) ? 'bad' : 'good'} ${index}`)
   for (let index = 0; index < count; index += 1000) await log.append(values.slice(index, index + 1000))
   return { log, good: values.filter((value) => value.startsWith('good')), bad: values.filter((value) => value.startsWith('bad')) }
-}
-
-async function readAll (stream) {
-  const items = []
-  for await (const item of stream) items.push(item)
-  return items
 }
 
 const sizeOf = (values) => values.reduce((sum, { length }) => sum + length, 0)
@@ -43,11 +36,11 @@ tape('undecodable: skip goes on behind it, and counts it apart', async (t) => {
       const { log, good, bad } = await makeLog(3000, isBad)
       const stream = log.stream({ seqs: false, reverse, onCorrupt: 'skip' })
       t.deepEqual(stream.undecodable, { count: 0, size: 0 })
-      const found = await readAll(stream)
+      const found = await collect(stream)
       if (reverse) found.reverse()
       t.ok(String(found) === String(good), `${what}, reverse: ${reverse}`)
       t.deepEqual([stream.undecodable, stream.lost], [{ count: bad.length, size: sizeOf(bad) }, { count: 0, size: 0 }])
-      const few = await readAll(log.stream({ seqs: false, reverse, onCorrupt: 'skip', limit: 2 }))
+      const few = await collect(log.stream({ seqs: false, reverse, onCorrupt: 'skip', limit: 2 }))
       t.equal(few.length, Math.min(2, good.length), 'a limit counts what is delivered')
       await log.close()
     }
@@ -57,9 +50,9 @@ tape('undecodable: skip goes on behind it, and counts it apart', async (t) => {
 tape('undecodable: without skip it ends the stream, and get names it', async (t) => {
   const { log } = await makeLog(10, (index) => index === 4)
   const stream = log.stream({ seqs: false })
-  t.equal((await failureOf(() => readAll(stream)))?.code, 'ERR_CODEC_DECODE')
+  t.equal((await failureOf(() => collect(stream)))?.code, 'ERR_CODEC_DECODE')
   t.deepEqual(stream.undecodable, { count: 0, size: 0 })
-  const [, , , , seq] = await readAll(log.stream({ values: false }))
+  const [, , , , seq] = await collect(log.stream({ values: false }))
   const err = await failureOf(() => log.get(seq))
   t.deepEqual([err?.code, err?.offset], ['ERR_CODEC_DECODE', seq])
   await log.close()
@@ -83,7 +76,7 @@ tape('undecodable: a log that was opened with skip, and a live stream', async (t
 tape('undecodable: tens of thousands in a row', async (t) => {
   const { log } = await makeLog(20_000, (index) => index < 19_999)
   const stream = log.stream({ seqs: false, onCorrupt: 'skip' })
-  t.deepEqual(await readAll(stream), ['good 19999'])
+  t.deepEqual(await collect(stream), ['good 19999'])
   t.equal(stream.undecodable.count, 19_999)
   await log.close()
 })

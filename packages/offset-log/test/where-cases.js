@@ -3,9 +3,8 @@
 // test has time for: node where-cases.js [--pairs 1000000] [--seed N]
 
 const { parseArgs } = require('node:util')
-const path = require('node:path')
 const { setTimeout: delay } = require('node:timers/promises')
-const { createRandom, makeFilter, makeValue, temporaryFolder } = require('@millrace/testkit')
+const { collect, createRandom, makeFilter, makeValue, newPath } = require('@millrace/testkit')
 const { matches, parseWhere } = require('@millrace/where')
 const { OffsetLog } = require('..')
 const codecs = require('./spelled-codecs')
@@ -32,14 +31,13 @@ async function runWhereCases ({ pairs, seed }) {
 
 async function runLog (random, codec, sums) {
   const framing = ['checked', 'offset32'][random(2)]
-  const log = OffsetLog(path.join(temporaryFolder(), 'a.log'), { codec: codecs[codec], fsync: 'never', framing })
+  const log = OffsetLog(newPath('a.log'), { codec: codecs[codec], fsync: 'never', framing })
   await log.ready()
   const values = makeValues(random, codec)
   const wheres = Array.from({ length: FILTER_COUNT }, () => makeFilter(random, values[random(values.length)]))
   const live = wheres.map((where) => collectLive(log, where))
   for (let at = 0; at < values.length; at += 50) await log.append(values.slice(at, at + 50))
-  const entries = []
-  for await (const entry of log.stream()) entries.push(entry)
+  const entries = await collect(log.stream())
   for (const [index, where] of wheres.entries()) {
     const filters = parseWhere(where)
     const expected = entries.filter(({ value }) => matches(filters, value)).map(({ seq }) => seq)

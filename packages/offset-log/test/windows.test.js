@@ -10,7 +10,7 @@ const { repair } = require('@millrace/repair')
 const testkit = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
-const { SimulatedDisk, createRandom, failureOf, faultyStorage, isLongRun, testLog, windowsStorage } = testkit
+const { SimulatedDisk, collect, createRandom, failureOf, faultyStorage, isLongRun, testLog, windowsStorage } = testkit
 const FILE = '/folder/log'
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
 
@@ -36,22 +36,16 @@ for (const framing of isLongRun ? ['checked', 'offset32', 'offset48', 'offset53'
 async function makeLog (options, count = 300) {
   const log = OffsetLog(FILE, options)
   for (let n = 0; n < count; n++) await log.append(Buffer.alloc(400, 1 + n % 250))
-  const seqs = (await readAll(log)).map(({ seq }) => seq)
+  const seqs = (await collect(log.stream())).map(({ seq }) => seq)
   await log.del(seqs.filter((_, index) => index % 2 === 0))
   return log
-}
-
-async function readAll (log) {
-  const items = []
-  for await (const item of log.stream()) items.push(item)
-  return items
 }
 
 tape('compact, as on Windows: the open log is replaced, and goes on beside readers and appends', async (t) => {
   const disk = new SimulatedDisk()
   const log = await makeLog({ storage: createStorage(t, disk) })
   for (let round = 0; round < 5; round++) {
-    const before = await readAll(log)
+    const before = await collect(log.stream())
     const appends = []
     const compacting = log.compact().then(() => { appends.isDone = true })
     while (!appends.isDone) {
@@ -61,7 +55,7 @@ tape('compact, as on Windows: the open log is replaced, and goes on beside reade
     }
     await compacting
     const seqs = await Promise.all(appends)
-    const after = await readAll(log)
+    const after = await collect(log.stream())
     t.deepEqual(after.slice(0, before.length), before)
     t.deepEqual(after.slice(before.length).map(({ seq }) => seq), seqs)
     await log.del(seqs)
@@ -76,9 +70,9 @@ tape('compact, as on Windows: a file that another process has open stays, and th
   const log = await makeLog({ storage })
   const reader = OffsetLog(FILE, { flags: 'r', storage })
   await reader.ready()
-  const before = await readAll(log)
+  const before = await collect(log.stream())
   t.equal((await failureOf(() => log.compact()))?.code, 'EPERM')
-  t.deepEqual(await readAll(log), before)
+  t.deepEqual(await collect(log.stream()), before)
   const seq = await log.append(Buffer.from('more'))
   await log.sync()
   t.equal(String(await log.get(seq)), 'more')
@@ -88,7 +82,7 @@ tape('compact, as on Windows: a file that another process has open stays, and th
   t.ok(size < sizeBefore)
   await log.close()
   const again = OffsetLog(FILE, { storage })
-  t.equal((await readAll(again)).length, before.length + 1)
+  t.equal((await collect(again.stream())).length, before.length + 1)
   await again.close()
 })
 
@@ -108,16 +102,16 @@ tape('compact, as on Windows: if the file cannot be opened again, the log is poi
     const ordinary = patientStorage(inner)
     await (await makeLog({ storage: ordinary })).close()
     const log = OffsetLog(FILE, { storage })
-    const before = await readAll(log)
+    const before = await collect(log.stream())
     const err = await failureOf(() => log.compact())
     t.equal(err?.code, 'ERR_LOG_POISONED')
     t.match(err.message, /could not be opened again \(EMFILE\)/)
     t.equal((await failureOf(() => log.append(Buffer.from('a'))))?.code, 'ERR_LOG_POISONED')
-    t.ok((await failureOf(() => readAll(log)))?.code, 'reads fail with a code')
+    t.ok((await failureOf(() => collect(log.stream())))?.code, 'reads fail with a code')
     t.equal(typeof (await failureOf(() => log.get(before[0].seq)))?.code, 'string')
     await failureOf(() => log.close())
     const again = OffsetLog(FILE, { storage: ordinary })
-    t.deepEqual(await readAll(again), before)
+    t.deepEqual(await collect(again.stream()), before)
     await again.close()
     t.deepEqual(disk.list(), [FILE])
   }
@@ -129,7 +123,7 @@ tape('compact, as on Windows: a kill or a power cut at every step loses nothing'
   const disk = new SimulatedDisk()
   const log = await makeLog({ storage: createStorage(t, disk) }, 60)
   await log.sync()
-  const expected = await readAll(log)
+  const expected = await collect(log.stream())
   disk.onChange = () => images.push(disk.clone({ onChange: null }))
   await log.compact()
   disk.onChange = null
@@ -139,9 +133,9 @@ tape('compact, as on Windows: a kill or a power cut at every step loses nothing'
     for (const after of [image, image.crash(random), image.crash(() => 0)]) {
       const storage = createStorage(t, after)
       const again = OffsetLog(FILE, { storage })
-      t.deepEqual(await readAll(again), expected)
+      t.deepEqual(await collect(again.stream()), expected)
       await again.compact()
-      t.deepEqual(await readAll(again), expected)
+      t.deepEqual(await collect(again.stream()), expected)
       await again.close()
       t.deepEqual(after.list(), [FILE])
     }
@@ -152,7 +146,7 @@ tape('snapshot, convert and repair, as on Windows', async (t) => {
   const disk = new SimulatedDisk()
   const storage = createStorage(t, disk)
   const log = await makeLog({ storage, framing: 'offset32' })
-  const expected = (await readAll(log)).map(({ value }) => value)
+  const expected = (await collect(log.stream())).map(({ value }) => value)
   await log.close()
   await convert(FILE, '/folder/converted', { storage })
   const converted = OffsetLog('/folder/converted', { storage })
@@ -161,7 +155,7 @@ tape('snapshot, convert and repair, as on Windows', async (t) => {
   await repair('/folder/copy', '/folder/repaired', { storage, write: true })
   for (const name of ['converted', 'copy', 'repaired']) {
     const log = OffsetLog(path.posix.join('/folder', name), { storage })
-    t.deepEqual((await readAll(log)).map(({ value }) => value), expected, name)
+    t.deepEqual((await collect(log.stream())).map(({ value }) => value), expected, name)
     await log.close()
   }
   t.deepEqual(disk.list(), ['converted', 'copy', 'log', 'repaired'].map((name) => `/folder/${name}`))

@@ -3,14 +3,13 @@
 
 const { once } = require('node:events')
 const fs = require('node:fs')
-const path = require('node:path')
 const { Readable } = require('node:stream')
 const { promisify } = require('node:util')
 const pino = require('pino')
 const tape = require('tape')
 const { lines } = require('@millrace/log-writer')
 const { OffsetLog } = require('@millrace/offset-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 const { destination } = require('..')
 const { newFolder, readAll } = require('./helper')
 
@@ -230,7 +229,7 @@ tape('drop: what a full queue drops is handed out, and the log says how much it 
 })
 
 tape('errors: are events for whoever listens, and never end the process', async (t) => {
-  const file = path.join(temporaryFolder(), 'file')
+  const file = newPath('file')
   fs.writeFileSync(file, 'no folder')
   const aside = []
   const to = destination(file, { standardError: { write: (bytes) => aside.push(JSON.parse(bytes).msg) } })
@@ -265,7 +264,7 @@ tape('errors: a log that fails while it is written is opened again', async (t) =
 })
 
 tape('a Log of your own: is not closed', async (t) => {
-  const log = OffsetLog(path.join(temporaryFolder(), 'log'), { codec: lines })
+  const log = OffsetLog(newPath('log'), { codec: lines })
   const to = destination(log)
   pino(to).info('hi')
   to.end()
@@ -278,7 +277,7 @@ tape('misuse: arguments are checked', (t) => {
   for (const args of [[], [7], [{}], ['x', null], ['x', { unknown: 1 }], ['x', { levels: { a: 'b' } }]]) {
     t.throws(() => destination(...args), { code: 'ERR_INVALID_ARGUMENT' }, JSON.stringify(args))
   }
-  const log = OffsetLog(path.join(temporaryFolder(), 'log'), { codec: lines })
+  const log = OffsetLog(newPath('log'), { codec: lines })
   t.throws(() => destination(log, { log: {} }), { code: 'ERR_INVALID_ARGUMENT' })
   log.close(() => t.end())
 })

@@ -6,7 +6,7 @@ const path = require('node:path')
 const pino = require('pino')
 const tape = require('tape')
 const { Forwarder } = require('@millrace/forwarder')
-const { createRandom, temporaryFolder, until } = require('@millrace/testkit')
+const { createRandom, newPath, until } = require('@millrace/testkit')
 const { destination } = require('..')
 const { newFolder, upTo } = require('./helper')
 
@@ -20,7 +20,7 @@ function forward (log, seen) {
   const reports = []
   const forwarder = Forwarder(log, {
     name: 'sink',
-    path: path.join(temporaryFolder(), 'cursor'),
+    path: newPath('cursor'),
     batch: { ageMs: 5 },
     backoff: { minMs: 1, maxMs: 5 },
     sink: async (records) => { for (const { value } of records) seen.push(value.i) },

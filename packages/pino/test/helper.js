@@ -2,18 +2,16 @@
 // Logs of a test, read again.
 
 const { spawnSync } = require('node:child_process')
-const path = require('node:path')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { collect, newPath } = require('@millrace/testkit')
 
-const newFolder = () => path.join(temporaryFolder(), 'logs')
+const newFolder = () => newPath('logs')
 
 /** @param {string} folder  @param {object} [options]  of the stream, and `codec` */
 async function readAll (folder, { codec = jsonCodec, ...options } = {}) {
   const log = SegmentedLog(folder, { flags: 'r', codec })
-  const found = []
-  for await (const value of log.stream({ seqs: false, ...options })) found.push(value)
+  const found = await collect(log.stream({ seqs: false, ...options }))
   await log.close()
   return found
 }

@@ -6,7 +6,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const pino = require('pino')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath, temporaryFolder } = require('@millrace/testkit')
 const { destination } = require('..')
 const { newFolder, readAll, run } = require('./helper')
 
@@ -20,7 +20,7 @@ const ONE_KB = 'x'.repeat(1000)
 
 /** Runs a program with a destination of pino in `to`, and with ours, and gives the messages that each has stored. */
 async function compare (program, theirOptions, ourOptions = '{}') {
-  const theirs = path.join(temporaryFolder(), 'file')
+  const theirs = newPath('file')
   const ours = newFolder()
   const rest = `const logger = pino(to); to.on('ready', main); ${program}`
   const their = run(`const to = pino.destination({ dest: folder, ...${theirOptions} })\n ${rest}`, theirs)
@@ -50,7 +50,7 @@ tape('pino #1400: a log call in an exit handler', async (t) => {
 
 tape('pino #2326: the process ends before the destination is open', (t) => {
   const program = "pino(to).fatal('no configuration'); process.exit(3)"
-  const file = path.join(temporaryFolder(), 'file')
+  const file = newPath('file')
   const their = run(`const to = pino.destination({ dest: folder, sync: false }); ${program}`, file)
   t.match(their.stderr, /not ready yet/)
   t.deepEqual(linesOf(file), [])
@@ -66,7 +66,7 @@ tape('pino #1781: out of memory, slow down, or drop', async (t) => {
     const logger = pino(to)
     for (let n = 0; n < count; n++) logger.info({ n, text: ONE_KB })
   }
-  const file = path.join(temporaryFolder(), 'file')
+  const file = newPath('file')
   const their = pino.destination({ dest: file, sync: false })
   await once(their, 'ready')
   logMany(their)
@@ -111,7 +111,7 @@ tape('pino #2106: a stalled sink, and a backlog that grows', async (t) => {
     }
   `
   const options = { env: { ...process.env, NODE_OPTIONS: '--expose-gc' } }
-  const stalled = path.join(temporaryFolder(), 'stalled.js')
+  const stalled = newPath('stalled.js')
   fs.writeFileSync(stalled, 'module.exports = () => new (require("node:stream").Writable)({ write () {} })\n')
   const their = run(`
     const to = pino.transport({ target: ${JSON.stringify(stalled)} })

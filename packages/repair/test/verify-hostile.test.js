@@ -2,10 +2,9 @@
 // Logs that a fuzzer made, and that verify once never came to the end of.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const zlib = require('node:zlib')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
 const { repair, verify } = require('..')
 const { crc } = require('../../offset-log/test/checked-oracle')
@@ -16,7 +15,7 @@ const { countReads } = require('../../offset-log/test/count-reads')
  * @returns {string}  the path
  */
 function writePacked (packed) {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const bytes = zlib.inflateRawSync(Buffer.from(packed.join(''), 'base64url'))
   // The fuzzer made some of them when the bit of the headers that is now always set was not yet.
   for (const start of [0, 8192]) {
@@ -81,7 +80,7 @@ function writeWords (size, putMore) {
   }
   put(4, 0x78787878, 4, 16)
   while (end.at + 64 < size) putMore(put, end.at)
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   fs.writeFileSync(file, bytes.subarray(0, end.at))
   return file
 }
@@ -103,7 +102,7 @@ tape('verify: a legacy file in which every second frame is damaged is not read a
 })
 
 tape('verify: a whole frame behind damage that is larger than what is read at a time', async (t) => {
-  const file = path.join(temporaryFolder(), 'log')
+  const file = newPath('log')
   const log = OffsetLog(file, { framing: 'offset32' })
   const seqs = await log.append(['one', 'two', 'x'.repeat(300_000), 'four'].map((text) => Buffer.from(text)))
   await log.close()

@@ -5,7 +5,7 @@ const { spawn, spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { SimulatedDisk, createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
 const { repair, verify } = require('..')
 const { PAYLOAD_SIZE_OFFSET } = require('@millrace/framing')
@@ -141,8 +141,7 @@ tape('verify: the seqs of a lost range hold those of its records, also behind an
       await log.del(await log.first().then(({ seq }) => seq))
       await log.compact()
     }
-    const all = []
-    for await (const seq of log.stream({ values: false })) all.push(seq)
+    const all = await collect(log.stream({ values: false }))
     await log.close()
     t.ok(seqs[0] > 2 ** 32, 'the end was unclean')
     const bytes = first.read(FILE)

@@ -7,7 +7,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
+const { failureOf, newPath, until } = require('@millrace/testkit')
 const { SegmentedLog, findMissingSegments } = require('..')
 
 /** What may become of a file. */
@@ -65,7 +65,7 @@ for (const [kind, damage] of Object.entries(KINDS)) {
     // Nothing tells that the first segment was not dropped, or that there was another one behind the last.
     if (kind === 'gone' && [0, NEWEST].includes(place)) continue
     tape(`broken: segment ${place} is or has ${kind}, opened with ${flags}`, async (t) => {
-      const folder = path.join(temporaryFolder(), 'logs')
+      const folder = newPath('logs')
       const { seqs, files } = await fill(folder)
       await damage(files[place])
       const before = kind === 'gone' || kind === 'a folder' ? null : fs.readFileSync(files[place])
@@ -126,7 +126,7 @@ for (const [kind, damage] of Object.entries(KINDS)) {
   // Nothing tells that there was another one.
   if (kind === 'gone') continue
   tape(`broken: the newest segment is or has ${kind}: another one begins behind it`, async (t) => {
-    const folder = path.join(temporaryFolder(), 'logs')
+    const folder = newPath('logs')
     const { seqs, files } = await fill(folder)
     const place = SEGMENT_COUNT - 1
     await damage(files[place])
@@ -172,8 +172,8 @@ for (const [kind, damage] of Object.entries(KINDS)) {
 
 tape('broken: a segment that begins while a reader follows is broken, and so is the next one', async (t) => {
   for (const count of [1, 2]) {
-    const folder = path.join(temporaryFolder(), 'logs')
-    const aside = path.join(temporaryFolder(), 'logs')
+    const folder = newPath('logs')
+    const aside = newPath('logs')
     const { files } = await fill(folder)
     fs.cpSync(folder, aside, { recursive: true })
     const hidden = files.slice(-count - 1)
@@ -200,7 +200,7 @@ tape('broken: a segment that begins while a reader follows is broken, and so is 
 tape('broken: segments that overlap are found when the log opens, wherever they are', async (t) => {
   for (const place of [0, 2, NEWEST]) {
     for (const distance of [0, 1, 40_000, 2 ** 26]) {
-      const folder = path.join(temporaryFolder(), 'logs')
+      const folder = newPath('logs')
       const { files } = await fill(folder)
       const bases = files.map((file) => Number(path.basename(file).slice(0, 16)))
       // A copy from somewhere else, with seqs that the segment before it has, too.
@@ -223,7 +223,7 @@ tape('broken: segments that overlap are found when the log opens, wherever they 
 })
 
 tape('broken: the last sealed segment, in front of one without records', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const { files } = await fill(folder)
   const log = SegmentedLog(folder, { codec: jsonCodec })
   await log.roll()

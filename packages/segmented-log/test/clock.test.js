@@ -4,7 +4,7 @@
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, fakeWallClock, stopClock, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, collect, fakeWallClock, stopClock, temporaryFolder } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const HOUR = 3_600_000
@@ -17,8 +17,7 @@ async function session (clock, ms, value, storage, options = {}) {
   const log = SegmentedLog('/logs', { codec: jsonCodec, storage, segmentDay: 'UTC', maxAge: 7 * DAY, ...options })
   await log.append(value)
   await log.dropBefore(0)
-  const all = []
-  for await (const value of log.stream({ seqs: false })) all.push(value)
+  const all = await collect(log.stream({ seqs: false }))
   await log.close()
   return all
 }

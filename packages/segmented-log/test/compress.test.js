@@ -11,7 +11,7 @@ const { call } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { repair, verify } = require('@millrace/repair')
-const { createRandom, failureOf, inQuickRuns, SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, newPath, until } = require('@millrace/testkit')
 const { SegmentedLog, createPlainStorage } = require('..')
 const { formats } = require('../lib/compressed/formats')
 const { encodeIndex } = require('../lib/compressed/member-index')
@@ -22,12 +22,6 @@ const plainStorage = createPlainStorage()
 const compressedFiles = (folder) => fs.readdirSync(folder).filter((name) => /\.(gz|zst)$/.test(name)).sort()
 
 const strangeFiles = (folder) => fs.readdirSync(folder).filter((name) => !/^writer$|Z\.log(\.gz)?$/.test(name))
-
-async function collect (source) {
-  const items = []
-  for await (const item of source) items.push(item)
-  return items
-}
 
 function openPlain (disk, file) {
   return call(createPlainStorage(disk.storage), 'open', file, { flags: 'r', createFolder: false })
@@ -51,7 +45,7 @@ async function fill (folder, options, count = 600) {
 
 for (const compress of hasZstd ? ['gzip', 'zstd'] : ['gzip']) {
   tape(`compress: a log of ${compress} reads as one without`, async (t) => {
-    const folder = path.join(temporaryFolder(), 'logs')
+    const folder = newPath('logs')
     const { log, entries } = await fill(folder, { compress })
     await settle(log)
     t.ok(compressedFiles(folder).length >= 3, compressedFiles(folder).join())
@@ -69,7 +63,7 @@ for (const compress of hasZstd ? ['gzip', 'zstd'] : ['gzip']) {
 }
 
 tape('compress: gunzip gives the segment byte for byte', async (t) => {
-  const folders = ['a', 'b'].map((name) => path.join(temporaryFolder(), name))
+  const folders = ['a', 'b'].map((name) => newPath(name))
   const { log: plain } = await fill(folders[0], { compress: false })
   await plain.close()
   fs.cpSync(folders[0], folders[1], { recursive: true })
@@ -90,7 +84,7 @@ tape('compress: gunzip gives the segment byte for byte', async (t) => {
 })
 
 tape('compress: a deletion inflates a segment, which is compressed again', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const { log, entries } = await fill(folder, {})
   await settle(log)
   const gone = [0, 5, 6, 200]
@@ -108,7 +102,7 @@ tape('compress: a deletion inflates a segment, which is compressed again', async
 })
 
 tape('compress: a reader in the folder goes on while segments are compressed', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const { log, entries } = await fill(folder, { compress: false })
   const reader = SegmentedLog(folder, { codec: jsonCodec, flags: 'r' })
   t.deepEqual(await reader.get(entries[3].seq), entries[3].value)
@@ -145,7 +139,7 @@ tape('compress: what does not become smaller stays plain, and so does a damaged 
 })
 
 tape('compress: damage has a code and a place, and the rest can be read and saved', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const { log, entries } = await fill(folder, { segmentSize: 300_000 })
   await settle(log)
   await log.close()
@@ -180,7 +174,7 @@ tape('compress: damage has a code and a place, and the rest can be read and save
 
 tape(`compress: whatever the bytes are, reading is bounded and either right or refused (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const { log, entries } = await fill(folder, { segmentSize: 300_000 })
   const values = new Map(entries.map(({ seq, value }) => [seq, value]))
   await settle(log)

@@ -2,9 +2,8 @@
 // A program whose tests replace timers, as jest and sinon do by default: a log that was loaded before goes on.
 
 const { spawnSync } = require('node:child_process')
-const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { newPath } = require('@millrace/testkit')
 
 const FAKED = ['setImmediate,clearImmediate', 'setTimeout,clearTimeout', 'setInterval,clearInterval', 'queueMicrotask']
 
@@ -42,7 +41,7 @@ const PROGRAM = `
 
 for (const faked of [...FAKED, FAKED.join()]) {
   tape(`fake timers: a log goes on without ${faked}`, (t) => {
-    const args = ['-e', PROGRAM, path.join(temporaryFolder(), 'logs'), faked]
+    const args = ['-e', PROGRAM, newPath('logs'), faked]
     const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: __dirname, encoding: 'utf8', timeout: 60_000 })
     t.equal(stdout, '[{"n":1},{"n":2},{"n":3},{"n":4}]\n'.repeat(2), stderr)
     t.end()

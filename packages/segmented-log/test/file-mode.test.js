@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { temporaryFolder, until } = require('@millrace/testkit')
+const { newPath, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const isWindows = process.platform === 'win32'
@@ -56,7 +56,7 @@ for (const { mode, umask, expected, ofLock = expected } of [
 ]) {
   const shown = typeof mode === 'number' ? `0o${mode.toString(8)}` : String(mode)
   tape(`mode: files of all kinds have it (${shown}, umask ${umask.toString(8)})`, { skip: isWindows }, async (t) => {
-    const folder = path.join(temporaryFolder(), 'logs')
+    const folder = newPath('logs')
     const before = process.umask(umask)
     try {
       const { log, seqs } = await makeAll(folder, { mode })
@@ -73,7 +73,7 @@ for (const { mode, umask, expected, ofLock = expected } of [
 }
 
 tape('mode: that of files that exist stays, also if another file takes the place of a segment', { skip: isWindows }, async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const first = SegmentedLog(folder, { codec: jsonCodec, mode: 0o640 })
   for (let i = 0; i < 3; i++) {
     await append(first, 50)
@@ -106,7 +106,7 @@ tape('mode: that of files that exist stays, also if another file takes the place
 
 tape('mode: what is no mode, or does not let the owner in, is refused before anything is made', (t) => {
   for (const mode of [640, 600, 0o440, 0o1640, -1, 1.5, NaN, null, '', '64', '0x1a0', 'rw-r-----', '888', {}, true]) {
-    const folder = path.join(temporaryFolder(), 'logs')
+    const folder = newPath('logs')
     const code = (() => {
       try {
         SegmentedLog(folder, { mode })

@@ -10,7 +10,7 @@ const Flume = require('flumedb')
 const Index = require('flumeview-level')
 const Reduce = require('flumeview-reduce')
 const { jsonCodec } = require('@millrace/json-codec')
-const { temporaryFolder, until } = require('@millrace/testkit')
+const { newPath, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const call = (target, name, ...args) => promisify(target[name])(...args)
@@ -38,7 +38,7 @@ async function settled ({ db, views }) {
 const text = 'x'.repeat(1000)
 
 tape('flumedb: views follow from segment to segment, and go on after reopening', async (t) => {
-  const folder = path.join(temporaryFolder(), 'flume')
+  const folder = newPath('flume')
   let flume = open(folder)
   for (let n = 1; n <= 10; n++) await call(flume.db, 'append', { n, text })
   await settled(flume)
@@ -55,7 +55,7 @@ tape('flumedb: views follow from segment to segment, and go on after reopening',
 })
 
 tape('flumedb: a view that is older than the first record kept is built again, once', async (t) => {
-  const folder = path.join(temporaryFolder(), 'flume')
+  const folder = newPath('flume')
   let flume = open(folder)
   for (let n = 1; n <= 3; n++) await call(flume.db, 'append', { n, text })
   await settled(flume)

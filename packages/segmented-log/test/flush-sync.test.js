@@ -5,7 +5,7 @@ const { spawnSync } = require('node:child_process')
 const path = require('node:path')
 const { setImmediate: turn } = require('node:timers/promises')
 const tape = require('tape')
-const { SimulatedDisk, createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, newPath } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const seed = Date.now() % 2 ** 31
@@ -41,8 +41,7 @@ tape(`flushSync, appendSync: everything appended before it survives a crash, at 
     t.equal(await log.count(), next)
     await log.close()
     const again = SegmentedLog(FOLDER, options)
-    const seqs = []
-    for await (const seq of again.stream({ values: false })) seqs.push(seq)
+    const seqs = await collect(again.stream({ values: false }))
     t.deepEqual(seqs.slice(1), appended)
     await again.close()
   }
@@ -129,7 +128,7 @@ tape('flushSync, appendSync: say why they cannot', async (t) => {
 
 tape('process.exit: what was appended is there, also while a segment begins', async (t) => {
   for (const turns of [0, 1, 3, 10, 30]) {
-    const folder = path.join(temporaryFolder(), 'logs')
+    const folder = newPath('logs')
     const program = `
       const { SegmentedLog } = require(${JSON.stringify(path.join(__dirname, '..'))})
       const log = SegmentedLog(${JSON.stringify(folder)}, { segmentSize: 40_000 })

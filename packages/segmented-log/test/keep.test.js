@@ -2,21 +2,13 @@
 // Chosen records that stay when their segment is dropped, compared with a plain list.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const tape = require('tape')
 const { withDictionary } = require('@millrace/dictionary')
 const { jsonCodec } = require('@millrace/json-codec')
-const { createRandom, failureOf, inQuickRuns, SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, newPath, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const where = { path: 'level', equals: 'error' }
-
-/** @type {(source: AsyncIterable<any>) => Promise<any[]>} */
-async function collect (source) {
-  const items = []
-  for await (const item of source) items.push(item)
-  return items
-}
 
 async function whenCompressed (log) {
   await until(async () => (await log.segments()).slice(0, -1).every(({ compressed }) => compressed !== null))
@@ -42,7 +34,7 @@ const kinds = [
 ]
 for (const { name, codec, compress } of kinds) {
   tape(`keep: chosen records stay with their seqs, in every kind of read (${name})`, async (t) => {
-    const folder = path.join(temporaryFolder(), 'logs')
+    const folder = newPath('logs')
     const options = { codec, maxCount: 3, keep: { where }, compress, time: (value) => value.i }
     const log = SegmentedLog(folder, options)
     const all = await fill(log, 40)
@@ -314,7 +306,7 @@ tape('keep: maxSize bounds the chosen records, and holds are stronger', async (t
 })
 
 tape('keep: a stream that was overtaken fails, also in another process', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SegmentedLog(folder, { codec: jsonCodec, segmentSize: 2 ** 20, maxCount: 2, keep: { where } })
   for (let i = 0; i < 3000; i++) await log.append({ i, level: i % 50 === 0 ? 'error' : 'info', text: 'x'.repeat(200) })
   const reader = SegmentedLog(folder, { codec: jsonCodec, flags: 'r' })
@@ -336,7 +328,7 @@ tape('keep: a stream that was overtaken fails, also in another process', async (
 })
 
 tape('keep: what damage has left of the chosen records is copied', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const options = { codec: jsonCodec, maxCount: 1, keep: { where } }
   const log = SegmentedLog(folder, { codec: jsonCodec })
   for (let i = 0; i < 1000; i++) await log.append({ i, level: i % 10 === 0 ? 'error' : 'info', text: 'x'.repeat(200) })

@@ -5,12 +5,12 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, newPath } = require('@millrace/testkit')
 const { SegmentedLog, slotsError } = require('..')
 
 /** A folder as SlotLog makes it. */
 async function makeSlots (...slots) {
-  const folder = path.join(temporaryFolder(), 'slots')
+  const folder = newPath('slots')
   for (const slot of slots) {
     const log = SegmentedLog(path.join(folder, String(slot)))
     await log.append(Buffer.from(`of slot ${slot}`))
@@ -39,7 +39,7 @@ for (const options of [{}, { mustExist: true }, { errorIfExists: true }, { flags
 
 tape('kinds: segments beside slots are not read without the slots', async (t) => {
   const folder = await makeSlots(0, 1)
-  const alone = SegmentedLog(path.join(temporaryFolder(), 'alone'))
+  const alone = SegmentedLog(newPath('alone'))
   await alone.append(Buffer.from('alone'))
   await alone.close()
   fs.cpSync(alone.filename, folder, { recursive: true })
@@ -54,7 +54,7 @@ tape('kinds: segments beside slots are not read without the slots', async (t) =>
 })
 
 tape('kinds: other names in the folder are no slots', async (t) => {
-  const folder = path.join(temporaryFolder(), 'log')
+  const folder = newPath('log')
   for (const name of ['00', '01', '1234567', '1a', 'lost+found', '-1']) fs.mkdirSync(path.join(folder, name), { recursive: true })
   const log = SegmentedLog(folder)
   await log.append(Buffer.from('one'))

@@ -10,7 +10,7 @@ const { setImmediate: nextTurn } = require('node:timers/promises')
 const { Worker } = require('node:worker_threads')
 const tape = require('tape')
 const { SEGMENT_NAME, fileStorage } = require('@millrace/block-file')
-const { SimulatedDisk, createRandom, failureOf, slowStorage, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, newPath, slowStorage } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const CHILD = path.join(__dirname, 'quota-child.js')
@@ -178,7 +178,7 @@ const slow = slowStorage(fileStorage, createRandom(7), { isBlocking: false })
 for (const [disk, storage] of [['a', fileStorage], ['a slow', slow]]) {
   tape(`2-quota-exceeded: a program that yields every few hundred records, on ${disk} real disk`, async (t) => {
     const maxSize = 2 * MIB
-    const log = SegmentedLog(path.join(temporaryFolder(), 'logs'), { maxSize, storage })
+    const log = SegmentedLog(newPath('logs'), { maxSize, storage })
     await log.ready()
     let most = 0
     const codes = new Set()
@@ -202,7 +202,7 @@ for (const [disk, storage] of [['a', fileStorage], ['a slow', slow]]) {
 }
 
 tape('quota: a writer in a worker thread, watched from outside', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const worker = new Worker(CHILD, { workerData: { folder, maxSize: MIB, count: 3000, size: RECORD_SIZE } })
   let most = 0
   let isRunning = true
@@ -224,7 +224,7 @@ tape('quota: a writer in a worker thread, watched from outside', async (t) => {
 })
 
 tape('quota: another process follows, and sees neither too much nor what is no segment', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SegmentedLog(folder, { maxSize: MIB, compress: 'gzip' })
   await log.append(record(0))
   const child = fork(CHILD, [folder, '2500'])

@@ -4,7 +4,7 @@
 const { performance } = require('node:perf_hooks')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, createRandom, failureOf, slowStorage, testLog, until } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, slowStorage, testLog, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
@@ -58,12 +58,6 @@ const READS = {
   last: async (log, { seqs }) => (await log.last({ lt: seqs[5] })).seq === seqs[4]
 }
 const SIZE = 200_000
-
-async function collect (source) {
-  const items = []
-  for await (const item of source) items.push(item)
-  return items
-}
 
 async function createHeld (options) {
   const held = holdReads(new SimulatedDisk().storage)

@@ -2,9 +2,8 @@
 // What is dropped, what holds keep, and what readers of dropped records see.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const tape = require('tape')
-const { SimulatedDisk, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, failureOf, newPath } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const DAY_MS = 24 * 3_600_000
@@ -103,7 +102,7 @@ tape('limits: maxSize holds at every moment, for all files in the folder', async
 })
 
 tape('hold: keeps records until it is released, also after a restart', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const options = { segmentSize: 1, maxCount: 2 }
   const log = SegmentedLog(folder, options)
   const seqs = []

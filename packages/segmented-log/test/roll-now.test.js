@@ -7,7 +7,7 @@ const { setImmediate: nextTurn } = require('node:timers/promises')
 const tape = require('tape')
 const { call } = require('@millrace/flow')
 const { SEGMENT_NAME, fileStorage } = require('@millrace/block-file')
-const { SimulatedDisk, createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, newPath } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const MIB = 2 ** 20
@@ -113,7 +113,7 @@ tape('roll: a segment that was dropped while it was being closed is no failure',
     open: (file, options, cb) => open(file, options, (err, handle) => cb(err, handle && slow(handle))),
     openSync: (file, options) => slow(fileStorage.openSync(file, options))
   }
-  const log = SegmentedLog(path.join(temporaryFolder(), 'logs'), { storage, ...QUOTA })
+  const log = SegmentedLog(newPath('logs'), { storage, ...QUOTA })
   await log.ready()
   for (let i = 0; i < 600; i++) {
     log.appendSync(record(i), { sync: false })
@@ -156,7 +156,7 @@ tape('roll: on a full disk, an append without waiting is refused, and later ones
 })
 
 tape('roll: a folder that was moved away gets no segment, nor the one in its place', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SegmentedLog(folder, QUOTA)
   await log.append(record(0))
   fs.renameSync(folder, `${folder}.moved`)

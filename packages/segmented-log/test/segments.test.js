@@ -6,18 +6,12 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SimulatedDisk, createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, newPath, temporaryFolder } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
 const FOLDER = '/logs'
 const names = (folder) => fs.readdirSync(folder).filter((name) => name.endsWith('.log')).sort()
-
-async function collect (source) {
-  const items = []
-  for await (const item of source) items.push(item)
-  return items
-}
 
 /** What a live stream delivers until the log is closed. It fails if it has more to read then. */
 async function follow (log) {
@@ -31,7 +25,7 @@ async function follow (log) {
 }
 
 tape('segments: one begins before an append that would make the newest too large', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SegmentedLog(folder, { segmentSize: 100_000 })
   const record = Buffer.alloc(20_000, 'x')
   const seqs = []
@@ -48,7 +42,7 @@ tape('segments: one begins before an append that would make the newest too large
 })
 
 tape('segments: a seq is the base of the name, plus the seq in the file', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const log = SegmentedLog(folder, { codec: jsonCodec })
   const seqs = [await log.append('a')]
   await log.roll()
@@ -71,7 +65,7 @@ tape('segments: a seq is the base of the name, plus the seq in the file', async 
 })
 
 tape('segments: a log of one file goes on as the first segment', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   fs.mkdirSync(folder)
   const one = path.join(folder, '0000000000000000-20260101T000000000Z.log')
   const before = OffsetLog(one, { codec: jsonCodec })
@@ -87,7 +81,7 @@ tape('segments: a log of one file goes on as the first segment', async (t) => {
 
 tape('segments: few files are open, whatever is read and left', async (t) => {
   if (process.platform !== 'linux') return t.comment('only Linux lists the open files')
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const options = { codec: jsonCodec, segmentSize: 1, openSegments: 3 }
   const log = SegmentedLog(folder, options)
   const seqs = []
@@ -231,7 +225,7 @@ tape('segments: behind a damaged one another begins, and seqs go on above it', a
 })
 
 tape('segments: a folder of 105 opens, goes on, and has nothing but its segments and its lock', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const options = { codec: jsonCodec, segmentSize: 1, fsync: 'never' }
   const log = SegmentedLog(folder, options)
   for (let i = 0; i < 105; i++) await log.append(i)

@@ -9,7 +9,7 @@ const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SimulatedDisk, failureOf, temporaryFolder, until } = require('@millrace/testkit')
+const { SimulatedDisk, failureOf, newPath, until } = require('@millrace/testkit')
 const { SegmentedLog, listSegments } = require('..')
 
 const CHILD = path.join(__dirname, 'follower-child.js')
@@ -78,7 +78,7 @@ tape('sharing: a storage whose locks have no `cover` keeps the folder locked whe
 })
 
 tape('sharing: a second writer is refused, in this process and another, and waits if asked', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const writer = await start(folder)
   await writer.ask({ count: COUNT })
   const refused = await failureOf(() => SegmentedLog(folder).ready())
@@ -95,7 +95,7 @@ tape('sharing: a second writer is refused, in this process and another, and wait
 })
 
 tape('sharing: writers that begin together agree on one', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const logs = Array.from({ length: 5 }, () => SegmentedLog(folder, { codec: jsonCodec }))
   const results = await Promise.allSettled(logs.map((log) => log.append('a')))
   const failures = results.filter(({ status }) => status === 'rejected').map(({ reason }) => reason.code)
@@ -109,7 +109,7 @@ tape('sharing: writers that begin together agree on one', async (t) => {
 })
 
 tape('sharing: a reader follows its writer from segment to segment, and writes nothing', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   t.equal((await failureOf(() => SegmentedLog(folder, { flags: 'r' }).ready()))?.code, 'ENOENT')
   const writer = await start(folder)
   await writer.ask({ count: 3 })
@@ -140,7 +140,7 @@ tape('sharing: a reader follows its writer from segment to segment, and writes n
 })
 
 tape('sharing: a reader that segments are dropped under fails, or misses nothing, and goes on', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   const writer = SegmentedLog(folder, { codec: jsonCodec, segmentSize: 1 })
   let n = 0
   await writer.append({ n: n++ })
@@ -186,7 +186,7 @@ tape('sharing: a reader that was not told of a drop yet reads what is left', asy
       reverse: (reader) => numbersOf(reader.stream({ seqs: false, reverse: true }))
     }
     for (const [name, call] of Object.entries(calls)) {
-      const folder = path.join(temporaryFolder(), 'logs')
+      const folder = newPath('logs')
       const writer = SegmentedLog(folder, { codec: jsonCodec, segmentSize: 1 })
       for (let n = 0; n < 6; n++) await writer.append({ n })
       const reader = SegmentedLog(folder, { codec: jsonCodec, flags: 'r', openSegments: 1 })
@@ -215,7 +215,7 @@ tape('sharing: a reader that was not told of a drop yet reads what is left', asy
 })
 
 tape('sharing: a writer that was killed loses nothing, and the next one goes on', async (t) => {
-  const folder = path.join(temporaryFolder(), 'logs')
+  const folder = newPath('logs')
   let last = 0
   for (let round = 0; round < 6; round++) {
     const writer = await start(folder)

@@ -4,18 +4,12 @@
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { createRandom, failureOf, inQuickRuns, SimulatedDisk, until } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
 const FOLDER = '/logs'
 const START_MS = Date.UTC(2026, 0, 1)
-
-async function collect (source) {
-  const items = []
-  for await (const item of source) items.push(item)
-  return items
-}
 
 /** Waits until the times of so many segments are in the file. */
 async function awaitTimes (disk, count) {

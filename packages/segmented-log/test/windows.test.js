@@ -4,7 +4,7 @@
 
 const tape = require('tape')
 const { patientStorage } = require('@millrace/block-file')
-const { SimulatedDisk, createRandom, failureOf, testLog, until, windowsStorage } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, testLog, until, windowsStorage } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const FOLDER = '/logs'
@@ -26,12 +26,6 @@ testLog(tape, (path, options) => {
   if (!storages.has(path)) storages.set(path, createStorage(tape, new SimulatedDisk()))
   return SegmentedLog(path, { segmentSize: 50_000, openSegments: 1, storage: storages.get(path), ...options })
 }, { name: 'segmented, as on Windows' })
-
-async function collect (source) {
-  const items = []
-  for await (const item of source) items.push(item)
-  return items
-}
 
 /** @type {(log: any, count: number, size?: number) => Promise<void>} a segment for every five records */
 async function fill (log, count, size = 300) {

@@ -1,7 +1,7 @@
 'use strict'
 // Does to a log what a run says, and to a plain array what that should come to; they must never differ.
 
-const { createRandom, SimulatedDisk } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom } = require('@millrace/testkit')
 const { OffsetLog } = require('../..')
 const { findLosses } = require('../checked-oracle')
 const { isLost, randomOptions, select } = require('../stream-oracle')
@@ -66,8 +66,7 @@ class ModelRun {
       if (seq !== before) throw new Error(`nothing was appended, at ${seq}`)
       return
     }
-    const seqs = []
-    for await (const seq of this._log.stream({ gt: this._end(), values: false })) seqs.push(seq)
+    const seqs = await collect(this._log.stream({ gt: this._end(), values: false }))
     if (seqs.length !== values.length || seqs[seqs.length - 1] !== seq) throw new Error(`appended ${seqs}, said ${seq}`)
     if (isAll && String(given) !== String(seqs)) throw new Error(`appended ${seqs}, said ${given}`)
     if (this._framing === 'checked') this._give(seqs)
@@ -206,8 +205,7 @@ class ModelRun {
 
   /** @param {object} options */
   async _readAll (options) {
-    const items = []
-    for await (const item of this._log.stream(options)) items.push(item)
+    const items = await collect(this._log.stream(options))
     return items
   }
 
