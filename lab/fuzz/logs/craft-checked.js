@@ -3,7 +3,7 @@
 // Checked logs of many pages that a reader can be made to read again and again: whose work is more than linear, shows
 // it here.
 
-const { LogBuilder } = require('../../../packages/offset-log/test/checked-builder')
+const { LogBuilder } = require('../../../packages/framing/test/checked-builder')
 const { makeNoise } = require('../mutate-bytes')
 const { writeNumber } = require('../numbers')
 const { CHUNK_FIELDS, CheckedImage, HEAD_SIZE, JOURNAL_SIZE, PAGE_SIZE } = require('./checked-image')

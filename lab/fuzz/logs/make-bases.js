@@ -3,7 +3,7 @@
 // docs/internals/format.md.
 
 const { crc32 } = require('node:zlib')
-const { LogBuilder, buildRandomLog } = require('../../../packages/offset-log/test/checked-builder')
+const { LogBuilder, buildRandomLog } = require('../../../packages/framing/test/checked-builder')
 const { MemoryStorage } = require('../memory-storage')
 const { makeNoise } = require('../mutate-bytes')
 const { END_SIZES } = require('./offset-image')

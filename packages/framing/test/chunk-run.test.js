@@ -6,8 +6,8 @@ const { SimulatedDisk, createRandom, failureOf, inQuickRuns } = require('@millra
 const { OffsetLog } = require('@millrace/offset-log')
 const { verify } = require('@millrace/repair')
 const { ChunkCursor, ChunkRun, createShiftTable, shift } = require('..')
-const { LogBuilder, buildRandomLog, randomData } = require('../../offset-log/test/checked-builder')
-const { crc, decodeLog } = require('../../offset-log/test/checked-oracle')
+const { LogBuilder, buildRandomLog, randomData } = require('./checked-builder')
+const { crc, decodeLog } = require('./checked-oracle')
 
 const FILE = '/folder/log'
 const HEAD_SIZE = 32768

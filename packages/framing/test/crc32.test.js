@@ -6,7 +6,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { createRandom } = require('@millrace/testkit')
 const { crc32, crc32OfFew } = require('..')
-const { crc } = require('../../offset-log/test/checked-oracle')
+const { crc } = require('./checked-oracle')
 
 const seed = Date.now() % 2 ** 31
 

@@ -8,7 +8,7 @@ const tape = require('tape')
 const { SimulatedDisk, createRandom, failureOf, flip, inQuickRuns, newPath, temporaryFolder, truncate, zero } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { checkDamage } = require('./checked-damage')
-const { decodeLog } = require('./checked-oracle')
+const { decodeLog } = require('../../framing/test/checked-oracle')
 const { makeTakenBack } = require('./taken-back')
 
 const FILE = '/folder/log'

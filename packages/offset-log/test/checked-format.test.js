@@ -6,10 +6,8 @@ const fs = require('node:fs')
 const tape = require('tape')
 const { collect, createRandom, failureOf, inQuickRuns, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
-const { packCommit, packedSizeMax } = require('@millrace/framing')
-const { Commit } = require('../lib/commit')
-const { LogBuilder, buildRandomLog, randomData, randomSize } = require('./checked-builder')
-const { crc, decodeChunks, decodeFrames, decodeLog, findLosses } = require('./checked-oracle')
+const { LogBuilder, buildRandomLog, randomData, randomSize } = require('../../framing/test/checked-builder')
+const { crc, decodeLog, findLosses } = require('../../framing/test/checked-oracle')
 
 const PAGE_SIZE = 16384
 const HEAD_SIZE = 32768
@@ -156,41 +154,6 @@ async function takeStep (log, frames, random) {
     if (added[count - 1].seq !== lasts[index]) throw new Error(`append gave ${lasts[index]}, not ${added[count - 1].seq}`)
   })
 }
-
-tape('writer: records of every kind of size, wherever a page begins or ends', (t) => {
-  const salt = 0x5a175a17
-  const starts = Array.from({ length: 20 }, (_, index) => index * 4 + 40)
-  const offsets = [0, ...starts, ...Array.from({ length: 420 }, (_, index) => PAGE_SIZE - 420 + index)]
-  const shapes = [[0], [1, 0], [4], [212], [255], [256], [257], [300, 0, 5], [16340], [16341], [16344, 1], [40000, 2]]
-  let count = 0
-  for (const offset of offsets) {
-    for (const sizes of shapes) {
-      if (sizes[0] > 20000 && offset % 9 > 0) continue
-      const records = sizes.map((size, index) => Buffer.alloc(size, 1 + index))
-      const end = HEAD_SIZE + offset
-      const group = new Commit()
-      for (const record of records) group.add(record, 4 + record.length, () => {})
-      const target = Buffer.alloc(packedSizeMax(group.size), 0xff)
-      const packed = packCommit(group, { end, shift: 0, chainCrc: 77 }, { salt, epoch: 3, durable: HEAD_SIZE }, target)
-      const chunks = decodeChunks(packed.bytes, { salt, base: HEAD_SIZE, hasGaps: false, start: end, previous: 77 })
-      const frames = decodeFrames(chunks)
-      const isRight = frames.length === records.length && frames.every(({ seq, data }, index) => {
-        return seq === group.seqs[index] && data.equals(records[index])
-      })
-      if (!isRight) t.fail(`${sizes} at ${offset}`)
-      const { tail } = packed
-      const isTail = tail.end === end + packed.bytes.length && tail.chainCrc === chunks.at(-1).chainCrc
-      if (!isTail) t.fail(`the tail after ${sizes} at ${offset}`)
-      const first = chunks.find(({ payload }) => payload.length > 0)
-      const splitSize = frames[0].data.length > 0 ? first.payload.length - 4 : 0
-      const isSplitEarly = splitSize > 0 && splitSize < Math.min(256, sizes[0]) && first.payload[0] < 64
-      if (isSplitEarly) t.fail(`${sizes} at ${offset} split after ${splitSize}`)
-      count++
-    }
-  }
-  t.pass(`${count} commits`)
-  t.end()
-})
 
 tape(`reader: everything that the page allows is read, in files that no writer made (seed ${seed})`, async (t) => {
   const random = createRandom(seed)

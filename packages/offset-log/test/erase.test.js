@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const tape = require('tape')
 const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, isLongRun, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
-const { crc, decodeLog } = require('./checked-oracle')
+const { crc, decodeLog } = require('../../framing/test/checked-oracle')
 
 const FILE = '/folder/log'
 const HEAD_SIZE = 32768

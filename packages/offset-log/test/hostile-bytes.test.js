@@ -6,7 +6,7 @@ const { crc32 } = require('node:zlib')
 const tape = require('tape')
 const { failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
-const { LogBuilder } = require('./checked-builder')
+const { LogBuilder } = require('../../framing/test/checked-builder')
 const { countReads } = require('./count-reads')
 
 const HEAD_SIZE = 32768

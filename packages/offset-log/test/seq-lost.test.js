@@ -8,7 +8,7 @@ const tape = require('tape')
 const { SimulatedDisk, collect, createRandom, failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { repair, verify } = require('@millrace/repair')
-const { crc, decodeLog, findLosses } = require('./checked-oracle')
+const { crc, decodeLog, findLosses } = require('../../framing/test/checked-oracle')
 
 const FILE = '/folder/log'
 const OUT = '/folder/out'

@@ -8,7 +8,7 @@ const tape = require('tape')
 const { SimulatedDisk, createRandom, failureOf, faultyStorage, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { verify } = require('@millrace/repair')
-const { decodeLog } = require('./checked-oracle')
+const { decodeLog } = require('../../framing/test/checked-oracle')
 
 const FRAMINGS = ['checked', 'offset32', 'offset48', 'offset53']
 const FILE = '/folder/log'

@@ -5,7 +5,7 @@ const tape = require('tape')
 const { SimulatedDisk, failureOf } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
 const { repair, verify } = require('..')
-const { decodeLog } = require('../../offset-log/test/checked-oracle')
+const { decodeLog } = require('../../framing/test/checked-oracle')
 
 const FILE = '/folder/log'
 const OUT = '/folder/out'

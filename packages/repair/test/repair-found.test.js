@@ -5,9 +5,9 @@ const tape = require('tape')
 const { SimulatedDisk, createRandom, failureOf } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
 const { repair, verify } = require('..')
-const { LogBuilder } = require('../../offset-log/test/checked-builder')
+const { LogBuilder } = require('../../framing/test/checked-builder')
 const { swap } = require('./salvage/injuries')
-const { decodeLog } = require('../../offset-log/test/checked-oracle')
+const { decodeLog } = require('../../framing/test/checked-oracle')
 
 const FILE = '/folder/log'
 const OUT = '/folder/out'

@@ -7,7 +7,7 @@ const tape = require('tape')
 const { failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
 const { repair, verify } = require('..')
-const { crc } = require('../../offset-log/test/checked-oracle')
+const { crc } = require('../../framing/test/checked-oracle')
 const { countReads } = require('../../offset-log/test/count-reads')
 
 /**

@@ -9,8 +9,8 @@ const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, temporaryF
 const { OffsetLog } = require('@millrace/offset-log')
 const { repair, verify } = require('..')
 const { PAYLOAD_SIZE_OFFSET } = require('@millrace/framing')
-const { LogBuilder } = require('../../offset-log/test/checked-builder')
-const { crc } = require('../../offset-log/test/checked-oracle')
+const { LogBuilder } = require('../../framing/test/checked-builder')
+const { crc } = require('../../framing/test/checked-oracle')
 
 const FILE = '/folder/log'
 const HEAD_SIZE = 32768

@@ -3,7 +3,7 @@
 
 const { SimulatedDisk, collect, createRandom } = require('@millrace/testkit')
 const { OffsetLog } = require('../..')
-const { findLosses } = require('../checked-oracle')
+const { findLosses } = require('../../../framing/test/checked-oracle')
 const { isLost, randomOptions, select } = require('../stream-oracle')
 
 const FILE = '/folder/log'

@@ -2,7 +2,7 @@
 // What is in a healthy file of the checked framing, and where: written from docs/internals/format.md, slow and
 // obvious. From it follows what a repair of the same file, damaged, must give back, and what it may.
 
-const { decodeChunks } = require('../../../offset-log/test/checked-oracle')
+const { decodeChunks } = require('../../../framing/test/checked-oracle')
 
 const HEAD_SIZE = 32768
 const PAGE_SIZE = 16384

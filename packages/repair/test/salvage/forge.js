@@ -2,7 +2,7 @@
 // Changes a file of the checked framing as somebody would who can make checksums: fields say what they never say, and
 // all verifies.
 
-const { crc } = require('../../../offset-log/test/checked-oracle')
+const { crc } = require('../../../framing/test/checked-oracle')
 
 const SIZES = [0, 1, 2, 3, 4, 5, 39, 40, 16343, 16344, 16345, 32767, 65535]
 const NUMBERS = [0, 1, 2, 2 ** 31, 2 ** 32 - 2, 2 ** 32 - 1]

@@ -5,8 +5,8 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { SimulatedDisk, createRandom } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
-const { buildRandomLog } = require('../../../offset-log/test/checked-builder')
-const { decodeLog } = require('../../../offset-log/test/checked-oracle')
+const { buildRandomLog } = require('../../../framing/test/checked-builder')
+const { decodeLog } = require('../../../framing/test/checked-oracle')
 const { compare, expectedOf, modelOf } = require('./checked-model')
 
 const FILE = '/folder/log'
