@@ -5,7 +5,7 @@
 
 const { setTimeout: sleep } = require('node:timers/promises')
 const { patientStorage } = require('@millrace/block-file')
-const { SimulatedDisk, createRandom, windowsStorage } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, windowsStorage } = require('@millrace/testkit')
 const { SegmentedLog } = require('@millrace/segmented-log')
 
 const FOLDER = '/logs'
@@ -152,8 +152,7 @@ async function checkKept (expected, options) {
   await log.release('h')
   await log.dropBefore(0)
   const segments = await log.segments()
-  const numbers = []
-  for await (const value of log.stream({ seqs: false, where: chosen })) numbers.push(numberOf(value))
+  const numbers = (await collect(log.stream({ seqs: false, where: chosen }))).map(numberOf)
   const others = await log.count({ where: { not: chosen }, lt: segments.at(-options.maxCount)?.base ?? 0 })
   await log.close()
   const found = numbers.slice(0, expected.length)
@@ -164,8 +163,7 @@ async function checkKept (expected, options) {
 /** Reads a period of the log: its records have their numbers as times. */
 async function checkPeriod (log, numbers) {
   const [gte, lt] = [numbers[Math.floor(numbers.length / 3)], numbers[Math.floor(numbers.length / 2)]]
-  const found = []
-  for await (const value of log.stream({ time: { gte, lt }, seqs: false })) found.push(numberOf(value))
+  const found = (await collect(log.stream({ time: { gte, lt }, seqs: false }))).map(numberOf)
   const expected = numbers.filter((number) => number >= gte && number < lt)
   return found.join() === expected.join() ? null : `the period has ${found}, not ${expected}`
 }

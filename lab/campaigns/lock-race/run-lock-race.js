@@ -6,7 +6,7 @@ const { once } = require('node:events')
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
-const { createRandom } = require('@millrace/testkit')
+const { collect, createRandom } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
 
 const RACER = path.join(__dirname, 'racer.js')
@@ -151,8 +151,7 @@ class Race {
   /** No winner's record may be missing, and nobody else's be there. */
   async checkLog () {
     const log = OffsetLog(this._path, { flags: 'r' })
-    const found = []
-    for await (const data of log.stream({ seqs: false })) found.push(String(data))
+    const found = (await collect(log.stream({ seqs: false }))).map(String)
     await log.close()
     if (found.join() !== this._appended.join()) this.failures.push(`appended: ${this._appended}; found: ${found}`)
   }

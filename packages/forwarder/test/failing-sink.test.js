@@ -92,8 +92,7 @@ tape('attempts: a record that never succeeds is set aside after so many tries, a
     t.match(told[0].message, /given up after \d tr(y|ies): 500/)
     await forwarder.close()
     const aside = OffsetLog(`${log.filename}.default.refused`, { codec: jsonCodec, flags: 'r' })
-    const entries = []
-    for await (const { value } of aside.stream()) entries.push(value)
+    const entries = (await collect(aside.stream())).map(({ value }) => value)
     t.deepEqual(entries.map(({ value }) => value.n), bad)
     await aside.close()
     await log.close()

@@ -226,8 +226,7 @@ tape('forwarder: records that do not decode are set aside as bytes', async (t) =
     t.deepEqual([forwarder.stats().forwarded, forwarder.stats().refused], [3, 3])
     await forwarder.close()
     const aside = makeLog({ flags: 'r' }, `${file}.default.refused`)
-    const bytes = []
-    for await (const { value } of aside.stream()) bytes.push(Buffer.from(value.bytes, 'base64').toString())
+    const bytes = (await collect(aside.stream())).map(({ value }) => Buffer.from(value.bytes, 'base64').toString())
     t.deepEqual(bytes, ['no JSON', 'nor this', 'nor that'])
     await aside.close()
     await log.close()

@@ -2,7 +2,7 @@
 // The check of a target against its source finds every kind of difference, and says where.
 
 const tape = require('tape')
-const { createRandom } = require('@millrace/testkit')
+const { collect, createRandom } = require('@millrace/testkit')
 const { verifyShipped } = require('..')
 const { fill, makeLog } = require('./helpers')
 const { shipAll } = require('./ship-helpers')
@@ -14,8 +14,7 @@ async function prepare (count) {
   const source = makeLog()
   await fill(source, count)
   const { id: log } = await source.stats()
-  const records = []
-  for await (const { seq, value } of source.stream()) records.push({ log, seq, value })
+  const records = (await collect(source.stream())).map(({ seq, value }) => ({ log, seq, value }))
   return { source, records }
 }
 

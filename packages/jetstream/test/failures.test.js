@@ -3,7 +3,7 @@
 
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { failureOf } = require('@millrace/testkit')
+const { collect, failureOf } = require('@millrace/testkit')
 const { jetstreamManager } = require('@nats-io/jetstream')
 const { connect } = require('@nats-io/transport-node')
 const { JetStreamLog } = require('..')
@@ -183,9 +183,7 @@ serverTest(tape, 'stream: what its limits have dropped is said to those who resu
   const log = open({ config: { max_msgs: 5, discard: 'old' } })
   await log.append(Array.from({ length: 8 }, (_, n) => n + 1))
   const read = async (options) => {
-    const values = []
-    for await (const { value } of log.stream(options)) values.push(value)
-    return values
+    return (await collect(log.stream(options))).map(({ value }) => value)
   }
   t.deepEqual(await read(), [4, 5, 6, 7, 8], 'from the beginning: from the first one that is kept')
   t.deepEqual(await read({ gt: 3 }), [4, 5, 6, 7, 8], 'nothing is missing behind 3')

@@ -55,8 +55,7 @@ function withFake (run, options) {
 const codeOf = async (run) => (await failureOf(run))?.code ?? 'none'
 
 async function valuesOf (log, options = {}) {
-  const values = await collect(log.stream({ seqs: false, ...options }))
-  return values
+  return collect(log.stream({ seqs: false, ...options }))
 }
 
 tape('js-false-replaced: a look at the stream beside appends does not say that it was replaced', withFake(async ({ t, hold, open }) => {

@@ -4,7 +4,7 @@
 const { ship, verifyShipped } = require('@millrace/forwarder')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { newPath } = require('@millrace/testkit')
+const { collect, newPath } = require('@millrace/testkit')
 const { JetStreamLog } = require('..')
 
 const QUICK = { backoff: { minMs: 20, maxMs: 200 }, lagMs: 0 }
@@ -41,8 +41,7 @@ async function shipAll (log, target, options) {
 
 /** Whether a stream has `count` records, each once, in order, and the check says the same. */
 async function checkShipped (t, log, target, count) {
-  const numbers = []
-  for await (const { n } of target.stream({ seqs: false })) numbers.push(n)
+  const numbers = (await collect(target.stream({ seqs: false }))).map(({ n }) => n)
   t.equal(numbers.length, count, 'as many records')
   t.equal(numbers.findIndex((n, index) => n !== index), -1, 'each once, in order')
   const { isSame, source } = await verifyShipped(log, target)

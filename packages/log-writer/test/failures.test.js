@@ -4,16 +4,14 @@
 const path = require('node:path')
 const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SimulatedDisk, newPath, temporaryFolder, until } = require('@millrace/testkit')
+const { SimulatedDisk, collect, newPath, temporaryFolder, until } = require('@millrace/testkit')
 const { LogWriter, lines } = require('..')
 const { MemoryLog, checkCounts, collector, failure } = require('./memory-log')
 
 const opened = () => new Promise((resolve) => setImmediate(resolve))
 
 async function readAll (log) {
-  const found = []
-  for await (const { n, gap } of log.stream({ seqs: false })) found.push(gap ? { [gap.reason]: gap.count } : n)
-  return found
+  return (await collect(log.stream({ seqs: false }))).map(({ n, gap }) => gap ? { [gap.reason]: gap.count } : n)
 }
 
 tape('a failed write keeps its batch and is tried again', async (t) => {

@@ -6,7 +6,7 @@ const { spawn, spawnSync } = require('node:child_process')
 const { once } = require('node:events')
 const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
-const { newPath } = require('@millrace/testkit')
+const { collect, newPath } = require('@millrace/testkit')
 const { lines } = require('..')
 
 const HEAD = `
@@ -25,8 +25,7 @@ function run (program, file) {
 
 async function readAll (file) {
   const log = OffsetLog(file, { flags: 'r', codec: lines })
-  const found = []
-  for await (const { n } of log.stream({ seqs: false })) found.push(n)
+  const found = (await collect(log.stream({ seqs: false }))).map(({ n }) => n)
   await log.close()
   return found
 }

@@ -40,8 +40,7 @@ async function endOf (worker) {
 
 async function valuesOf ({ log, writer }) {
   await writer.flush()
-  const values = await collect(log.stream({ seqs: false }))
-  return values
+  return collect(log.stream({ seqs: false }))
 }
 
 /** How many records of each thread there are; fails if one is missing, doubled or split. */

@@ -3,7 +3,7 @@
 
 const tape = require('tape')
 const { jsonCodec: codec } = require('@millrace/json-codec')
-const { fakeWallClock, newPath, until } = require('@millrace/testkit')
+const { collect, fakeWallClock, newPath, until } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const DAY = 24 * 3_600_000
@@ -24,8 +24,7 @@ tape('clock: one wrong time in a slot does not move what comes after it', async 
     const folder = newPath('logs')
     await makeSlots(folder, slots)
     const merged = MergedLog(folder, { codec })
-    const days = []
-    for await (const { day } of merged.stream({ seqs: false, ...options })) days.push(day)
+    const days = (await collect(merged.stream({ seqs: false, ...options }))).map(({ day }) => day)
     await merged.close()
     return days
   }

@@ -5,15 +5,14 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { failureOf, newPath } = require('@millrace/testkit')
+const { collect, failureOf, newPath } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const codec = jsonCodec
 
 async function times (folder) {
   const merged = MergedLog(folder, { codec })
-  const found = []
-  for await (const { time } of merged.stream()) found.push(time)
+  const found = (await collect(merged.stream())).map(({ time }) => time)
   await merged.close()
   return found
 }

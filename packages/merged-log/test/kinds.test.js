@@ -9,7 +9,7 @@ const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { failureOf, newPath } = require('@millrace/testkit')
+const { collect, failureOf, newPath } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const codec = jsonCodec
@@ -56,8 +56,7 @@ for (const name of NAMES) {
     t.equal(slot.slot, 0)
     t.equal((await slot.log.holds()).length, 1, 'holds came along')
     const merged = MergedLog(folder, { codec })
-    const times = []
-    for await (const { time } of merged.stream()) times.push(time)
+    const times = (await collect(merged.stream())).map(({ time }) => time)
     t.deepEqual(times, [1, 2, 3, 4])
     await merged.close()
     await slot.close()

@@ -5,7 +5,7 @@ const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { failureOf, newPath, until } = require('@millrace/testkit')
+const { collect, failureOf, newPath, until } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const MiB = 2 ** 20
@@ -84,9 +84,7 @@ tape('retained: a stream that resumes where a slot has dropped records fails, or
   const after = { 0: Number(seq.split(':')[1]) }
   await writer.log.dropBefore(writer.log.since.value)
   const read = async (options) => {
-    const found = []
-    for await (const { value } of merged.stream({ after, ...options })) found.push(value.n)
-    return found
+    return (await collect(merged.stream({ after, ...options }))).map(({ value }) => value.n)
   }
   await until(async () => (await failureOf(() => read()))?.code === 'ERR_LOG_SEQ_RETAINED')
   t.deepEqual(await read({ onRetained: 'skip' }), [2])

@@ -6,7 +6,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { MergedLog, SlotLog } = require('@millrace/merged-log')
-const { newPath, until } = require('@millrace/testkit')
+const { collect, newPath, until } = require('@millrace/testkit')
 const { runCommand } = require('./run-command')
 const { START_MS, SLOT_COUNT, closeAll, createRecord, hurt, makeSlots, view } = require('./viewed-slots')
 
@@ -17,8 +17,7 @@ const seqsOf = (rows) => rows.map(({ seq }) => seq)
 /** All keys in the order of the merged log, newest first. */
 async function readAll (folder) {
   const log = MergedLog(folder, { codec: jsonCodec, time: 'timestamp' })
-  const keys = []
-  for await (const { seq } of log.stream({ reverse: true })) keys.push(seq)
+  const keys = (await collect(log.stream({ reverse: true }))).map(({ seq }) => seq)
   await log.close()
   return keys
 }

@@ -5,7 +5,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { SimulatedDisk, createRandom, failureOf, flip, inQuickRuns, newPath, temporaryFolder, truncate, zero } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, flip, inQuickRuns, newPath, temporaryFolder, truncate, zero } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { checkDamage } = require('./checked-damage')
 const { decodeLog } = require('../../framing/test/checked-oracle')
@@ -434,8 +434,7 @@ tape('reverse: damage behind the range, in the same page, is nobody\'s concern',
   flip(file, fs.statSync(file).size - 3)
   log = OffsetLog(file)
   for (const reverse of [false, true]) {
-    const found = []
-    for await (const { seq } of log.stream({ reverse, lte: seqs[2] })) found.push(seq)
+    const found = (await collect(log.stream({ reverse, lte: seqs[2] }))).map(({ seq }) => seq)
     t.deepEqual(found, reverse ? seqs.slice(0, 3).reverse() : seqs.slice(0, 3))
     const err = await failureOf(async () => {
       for await (const { seq } of log.stream({ reverse, lte: seqs[4] })) found.push(seq)

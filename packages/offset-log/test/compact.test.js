@@ -502,8 +502,7 @@ tape('compact: old pages that a file system shows again behind the end are a tor
   await found.ready()
   t.deepEqual(found.recovery?.damage, [])
   t.equal(found.recovery?.offset, size)
-  const values = []
-  for await (const { value } of found.stream()) values.push(value[0])
+  const values = (await collect(found.stream())).map(({ value }) => value[0])
   t.deepEqual(values, [...Array(21).keys()].map((index) => index + 30))
   await found.append(record(52))
   await found.close()

@@ -3,7 +3,7 @@
 // synced in it; the legacy ones only that what was synced is not lost.
 
 const tape = require('tape')
-const { CrashPoint, SimulatedDisk, createRandom, inQuickRuns, testLog } = require('@millrace/testkit')
+const { CrashPoint, SimulatedDisk, collect, createRandom, inQuickRuns, testLog } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FILE = '/folder/log'
@@ -144,9 +144,7 @@ function hashOf (disk) {
 }
 
 async function firstTexts (log, limit) {
-  const texts = []
-  for await (const value of log.stream({ limit, seqs: false })) texts.push(value.toString())
-  return texts
+  return (await collect(log.stream({ limit, seqs: false }))).map((value) => value.toString())
 }
 
 async function textsOf (log) {

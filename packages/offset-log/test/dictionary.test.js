@@ -403,8 +403,7 @@ for (const reverse of [false, true]) {
       const log = await makeUnreadable()
       const options = { onCorrupt: 'skip', reverse }
       const whole = log.stream(options)
-      const seqs = []
-      for await (const { seq } of whole) seqs.push(seq)
+      const seqs = (await collect(whole)).map(({ seq }) => seq)
       t.equal(seqs.length, 20)
       const stream = log.stream(options)
       const found = []

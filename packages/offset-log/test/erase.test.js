@@ -40,8 +40,7 @@ async function appendAll (log, sizes) {
 async function check (t, log, records, name = 'reading') {
   const there = records.filter(({ isErased }) => !isErased)
   const forward = await collect(log.stream())
-  const backward = []
-  for await (const { seq } of log.stream({ reverse: true })) backward.push(seq)
+  const backward = (await collect(log.stream({ reverse: true }))).map(({ seq }) => seq)
   const isRight = forward.length === there.length &&
     forward.every(({ seq, value }, index) => seq === there[index].seq && value.equals(there[index].data))
   if (!isRight) t.fail(`${name}: found ${forward.map(({ seq }) => seq)} instead of ${there.map(({ seq }) => seq)}`)

@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const zlib = require('node:zlib')
 const tape = require('tape')
-const { failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
+const { collect, failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { hash, makeGoldenFiles } = require('./fixtures/make-v1')
 
@@ -83,9 +83,7 @@ tape('golden files: a file whose header has other flags is refused, and nothing 
 })
 
 async function describe (stream) {
-  const records = []
-  for await (const { seq, value } of stream) records.push(describeOne(seq, value))
-  return records
+  return (await collect(stream)).map(({ seq, value }) => describeOne(seq, value))
 }
 
 function describeOne (seq, value) {

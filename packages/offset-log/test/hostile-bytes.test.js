@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const { crc32 } = require('node:zlib')
 const tape = require('tape')
-const { failureOf, newPath } = require('@millrace/testkit')
+const { collect, failureOf, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { LogBuilder } = require('../../framing/test/checked-builder')
 const { countReads } = require('./count-reads')
@@ -47,9 +47,7 @@ function writeLog (bytes) {
 }
 
 async function readAll (log) {
-  const values = []
-  for await (const { value } of log.stream()) values.push(value.toString())
-  return values
+  return (await collect(log.stream())).map(({ value }) => value.toString())
 }
 
 tape('get: a damaged record of many pages, in a log that another process may write, is reported and not looked for for ever', async (t) => {

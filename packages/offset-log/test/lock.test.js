@@ -6,7 +6,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { Worker } = require('node:worker_threads')
-const { SimulatedDisk, failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, collect, failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FRAMINGS = ['checked', 'offset48']
@@ -14,8 +14,7 @@ const record = (text) => Buffer.from(text)
 
 async function readAll (file) {
   const log = OffsetLog(file, { flags: 'r' })
-  const found = []
-  for await (const data of log.stream({ seqs: false })) found.push(String(data))
+  const found = (await collect(log.stream({ seqs: false }))).map(String)
   await log.close()
   return found
 }

@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { LogError } = require('@millrace/errors')
-const { failureOf, faultyStorage, newPath, temporaryFolder } = require('@millrace/testkit')
+const { collect, failureOf, faultyStorage, newPath, temporaryFolder } = require('@millrace/testkit')
 const { fileStorage } = require('@millrace/block-file')
 const { OffsetLog } = require('..')
 const { offsetFramings } = require('@millrace/framing')
@@ -13,9 +13,7 @@ const { offsetFramings } = require('@millrace/framing')
 const FRAMINGS = ['checked', 'offset32']
 
 async function valuesOf (log, options) {
-  const values = []
-  for await (const value of log.stream({ ...options, seqs: false })) values.push(value.toString())
-  return values
+  return (await collect(log.stream({ ...options, seqs: false }))).map((value) => value.toString())
 }
 
 tape('OffsetLog: works with and without new, and creates its folder', async (t) => {

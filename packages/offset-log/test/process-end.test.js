@@ -7,7 +7,7 @@ const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { newPath } = require('@millrace/testkit')
+const { collect, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { readHead } = require('@millrace/framing')
 
@@ -33,8 +33,7 @@ function wasClosed (t, file) {
 
 async function readAll (file) {
   const log = OffsetLog(file, { flags: 'r' })
-  const found = []
-  for await (const data of log.stream({ seqs: false })) found.push(String(data))
+  const found = (await collect(log.stream({ seqs: false }))).map(String)
   await log.close()
   return found
 }
@@ -132,8 +131,7 @@ tape('process end: an exit in the middle of a write, a sync or a deletion leaves
     run(`const log = OffsetLog(file); log.append(record('second'), () => log.sync(() => { ${program} }))`, file)
     const log = OffsetLog(file)
     await log.ready()
-    const found = []
-    for await (const value of log.stream({ seqs: false })) found.push(String(value).slice(0, 6))
+    const found = (await collect(log.stream({ seqs: false }))).map((value) => String(value).slice(0, 6))
     t.deepEqual(found.slice(0, 2), ['first', 'second'], what)
     t.deepEqual(log.recovery?.damage ?? [], [])
     await log.close()

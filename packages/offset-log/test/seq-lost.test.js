@@ -20,8 +20,7 @@ const open = (disk, options) => OffsetLog(FILE, { storage: disk.storage, fsync: 
 const cut = (disk) => disk.crash(() => 0)
 
 async function seqsOf (log, options) {
-  const seqs = await collect(log.stream({ ...options, values: false }))
-  return seqs
+  return collect(log.stream({ ...options, values: false }))
 }
 
 async function codeOf (log, options) {

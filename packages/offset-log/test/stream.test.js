@@ -20,8 +20,7 @@ const readers = {
     pull(spec(source, 'stream'), pull.collect((err, items) => err ? reject(err) : resolve(items)))
   }),
   'async iteration': async (source) => {
-    const items = await collect(source)
-    return items
+    return collect(source)
   },
   'Readable.from': (source) => Readable.from(source).toArray()
 }

@@ -6,7 +6,7 @@ const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { CrashPoint, SimulatedDisk, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { CrashPoint, SimulatedDisk, collect, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { repair, verify } = require('@millrace/repair')
 
@@ -15,9 +15,7 @@ const bytes = (text) => Buffer.from(text)
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 async function textsOf (log, options) {
-  const texts = []
-  for await (const value of log.stream({ ...options, seqs: false })) texts.push(value.toString())
-  return texts
+  return (await collect(log.stream({ ...options, seqs: false }))).map((value) => value.toString())
 }
 
 /** A disk with a log of which the last records were never synced. */

@@ -21,8 +21,7 @@ async function makeLog () {
 }
 
 async function drain (stream) {
-  const items = await collect(stream)
-  return items
+  return collect(stream)
 }
 
 for (const [index, thrown] of THROWN.entries()) {

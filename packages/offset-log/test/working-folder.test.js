@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
+const { collect, failureOf, temporaryFolder, until } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { repair, verify } = require('@millrace/repair')
 
@@ -32,9 +32,7 @@ function runIn ([folder, next], action) {
 }
 
 async function textsOf (log) {
-  const texts = []
-  for await (const value of log.stream({ seqs: false })) texts.push(String(value))
-  return texts
+  return (await collect(log.stream({ seqs: false }))).map(String)
 }
 
 for (const options of [{ framing: 'checked' }, { framing: 'offset48' }, { framing: 'offset32' }]) {

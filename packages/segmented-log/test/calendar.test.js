@@ -2,7 +2,7 @@
 // Segments by day and by age, with clocks that jump.
 
 const tape = require('tape')
-const { SimulatedDisk } = require('@millrace/testkit')
+const { SimulatedDisk, collect } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 const { Calendar } = require('../lib/calendar')
 
@@ -59,8 +59,7 @@ tape('segmentDay: a segment begins with the first append of a day, and no clock 
     t.equal(await append(Date.UTC(2026, 9, 25, 2)), 4, 'and is set back')
     t.equal(await append(Date.UTC(2026, 9, 28)), 5)
     t.deepEqual(seqs, [...seqs].sort((a, b) => a - b))
-    const texts = []
-    for await (const value of log.stream({ seqs: false })) texts.push(String(value))
+    const texts = (await collect(log.stream({ seqs: false }))).map(String)
     t.deepEqual(texts, seqs.map((_, i) => String(i)))
     await log.close()
     const again = SegmentedLog('/logs', { storage, segmentDay: 'Europe/Berlin' })

@@ -31,8 +31,7 @@ tape(`flushSync, appendSync: everything appended before it survives a crash, at 
       if (random(2) === 0) log.flushSync()
       else pending.push(log.appendSync(Buffer.from(`${next++} `)))
       const after = SegmentedLog(FOLDER, { storage: disk.crash(() => 0).storage })
-      const numbers = []
-      for await (const value of after.stream({ seqs: false })) numbers.push(parseInt(value))
+      const numbers = (await collect(after.stream({ seqs: false }))).map((value) => parseInt(value))
       await after.close()
       if (numbers.join() !== Array.from({ length: next }, (_, n) => n).join()) t.fail(`${next} appended, ${numbers} are there`)
     }
@@ -78,8 +77,7 @@ tape('appendSync, always: a segment begins although records are not shown yet, a
   await log.sync()
   t.equal(log.since.value, seqs.at(-1))
   t.ok((await log.segments()).length > 2)
-  const found = []
-  for await (const { seq, value } of log.stream()) found.push([seq, value[0]])
+  const found = (await collect(log.stream())).map(({ seq, value }) => [seq, value[0]])
   const kept = seqs.map((seq, i) => [seq, i]).filter((_, i) => i % 5 > 0 && i % 5 < 4)
   t.deepEqual(found, kept)
   await log.close()

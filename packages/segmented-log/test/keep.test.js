@@ -371,9 +371,7 @@ tape('keep: a process that follows meets a thinned out segment before it has ope
   }
   const follower = SegmentedLog('/logs', { codec: jsonCodec, storage: { ...disk.storage, open }, flags: 'r' })
   const numbers = async (options) => {
-    const found = []
-    for await (const { n } of follower.stream({ seqs: false, ...options })) found.push(n)
-    return found
+    return (await collect(follower.stream({ seqs: false, ...options }))).map(({ n }) => n)
   }
   t.deepEqual(await numbers(), [0, 1, 2, 3, 4, 5])
   held.isHeld = true
@@ -404,9 +402,7 @@ tape('keep: a log whose newest segment is a thinned out one goes on behind it', 
   await first.close()
   await new Promise((resolve) => disk.storage.unlink(path, resolve))
   const numbers = async (log) => {
-    const found = []
-    for await (const { n } of log.stream({ seqs: false })) found.push(n)
-    return found
+    return (await collect(log.stream({ seqs: false }))).map(({ n }) => n)
   }
   const reader = SegmentedLog('/logs', { ...options, flags: 'r' })
   t.deepEqual(await numbers(reader), [0, 3])

@@ -9,7 +9,7 @@ const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SimulatedDisk, failureOf, newPath, until } = require('@millrace/testkit')
+const { SimulatedDisk, collect, failureOf, newPath, until } = require('@millrace/testkit')
 const { SegmentedLog, listSegments } = require('..')
 
 const CHILD = path.join(__dirname, 'follower-child.js')
@@ -32,9 +32,7 @@ async function end ({ child }) {
 }
 
 async function numbersOf (stream) {
-  const numbers = []
-  for await (const { n } of stream) numbers.push(n)
-  return numbers
+  return (await collect(stream)).map(({ n }) => n)
 }
 
 /** A storage whose locks know nothing of folders. */

@@ -6,7 +6,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { collect, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const where = { path: ['i'], equals: 0 }
@@ -143,9 +143,7 @@ for (const [what, strike] of Object.entries(misfortunes)) {
     }
     const reader = SegmentedLog(at, { ...options, flags: 'r', openSegments: 1 })
     const numbers = async (more) => {
-      const found = []
-      for await (const { i } of reader.stream({ seqs: false, ...more })) found.push(i)
-      return found
+      return (await collect(reader.stream({ seqs: false, ...more }))).map(({ i }) => i)
     }
     t.deepEqual(await numbers(), [0, 1, 2])
     const waiting = failureOf(() => numbers({ live: true }))

@@ -205,8 +205,7 @@ class ModelRun {
 
   /** @param {object} options */
   async _readAll (options) {
-    const items = await collect(this._log.stream(options))
-    return items
+    return collect(this._log.stream(options))
   }
 
   /** `since` is the last record, or the last that is left since the log was opened; nothing durable is above it. */
