@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // What may surround the bytes under test, and must not matter: the memory before, behind and under them, how they are
 // read, and how fast.
@@ -150,15 +149,16 @@ class FreshMemory {
   /** @returns {() => void}  puts back what was there */
   install () {
     const { alloc, allocUnsafe, allocUnsafeSlow } = Buffer
-    const fresh = (allocate) => (/** @type {number} */ size) => {
+    const fresh = (/** @type {any} */ allocate) => (/** @type {number} */ size) => {
       const bytes = this._take(size, allocate)
       if (this.isNoisy) fillWithNoise(bytes)
       else bytes.fill(0)
       return bytes
     }
-    Buffer.allocUnsafe = fresh(allocUnsafe)
-    Buffer.allocUnsafeSlow = fresh(allocUnsafeSlow)
-    Buffer.alloc = (size, ...filling) => {
+    const replaced = /** @type {any} */ (Buffer)
+    replaced.allocUnsafe = fresh(allocUnsafe)
+    replaced.allocUnsafeSlow = fresh(allocUnsafeSlow)
+    replaced.alloc = (/** @type {number} */ size, /** @type {[]} */ ...filling) => {
       if (filling.length > 0 || !(size >= RECYCLED_SIZE_MIN)) return alloc(size, ...filling)
       return this._take(size, allocUnsafeSlow).fill(0)
     }

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // What a log takes from the process around it, replaced so that the same workload runs the same way every time: random
 // bytes, timers, and clocks.
@@ -11,9 +10,13 @@ const NOW = Date.UTC(2025, 0, 1)
 
 class Environment {
   constructor () {
+    this._random = createRandom(1)
+    this._readMs = 0
+    this._nowMs = 0
+    /** @type {Set<Timer>} */
+    this._timers = new Set()
     /** What was there before, for the harness itself. */
     this.real = { setTimeout, clearTimeout, dateNow: Date.now, randomBytes: crypto.randomBytes }
-    this.reset(1, 0)
   }
 
   /**
@@ -24,15 +27,14 @@ class Environment {
     this._random = createRandom(salt)
     this._readMs = readMs
     this._nowMs = 0
-    /** @type {Set<Timer>} */
     this._timers = new Set()
   }
 
   install () {
-    globalThis.setTimeout = (run, ms, ...args) => {
-      const timer = new Timer(this._timers, () => run(...args))
-      return timer
+    const setTimer = (/** @type {Function} */ run, /** @type {number} */ ms, /** @type {any[]} */ ...args) => {
+      return new Timer(this._timers, () => run(...args))
     }
+    globalThis.setTimeout = /** @type {any} */ (setTimer)
     globalThis.clearTimeout = (timer) => { if (timer instanceof Timer) timer.close() }
     crypto.randomBytes = (size) => {
       const bytes = Buffer.allocUnsafe(size)
@@ -49,7 +51,7 @@ class Environment {
     globalThis.clearTimeout = this.real.clearTimeout
     crypto.randomBytes = this.real.randomBytes
     Date.now = this.real.dateNow
-    delete performance.now
+    Reflect.deleteProperty(performance, 'now')
   }
 
   /** The time of every timer has come. */

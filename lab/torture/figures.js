@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Counts what was tried and what was found.
 
@@ -40,7 +39,7 @@ class Figures {
     if (isNested) this.distinctNested++
   }
 
-  /** @returns {object}  all of it, to be sent to another thread */
+  /** @returns {any}  all of it, to be sent to another thread */
   toMessage () {
     const { workloads, images, nestedImages, distinct, distinctNested, recovered, modes, violations } = this
     const hashes = this._seen.toArray()
@@ -55,7 +54,7 @@ class Figures {
 function addFigures (parts) {
   const total = new Figures()
   for (const part of parts) {
-    for (const name of ['workloads', 'images', 'nestedImages', 'recovered']) total[name] += part[name]
+    for (const name of /** @type {const} */ (['workloads', 'images', 'nestedImages', 'recovered'])) total[name] += part[name]
     for (const [mode, { workloads, images }] of Object.entries(part.modes)) {
       total.modes[mode] ??= { workloads: 0, images: 0 }
       total.modes[mode].workloads += workloads

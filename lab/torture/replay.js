@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A failure as one line, and back: the same workload, the same crashes, the same look at what they left.
 
@@ -37,7 +36,7 @@ function fromLine (line) {
   try {
     parsed = JSON.parse(line)
   } catch (err) {
-    throw new Error(`not a line that a failure printed: ${err.message}`)
+    throw new Error(`not a line that a failure printed: ${/** @type {Error} */ (err).message}`)
   }
   const { version, workload, steps } = parsed ?? {}
   if (version !== VERSION) throw new Error(`expected a line of version ${VERSION}, got ${version}`)
@@ -90,9 +89,9 @@ async function replaySteps ({ points, ledger }, steps, { OffsetLog, environment,
     if (isLast) traceExpectation(expectation, trace)
     /** @type {Array<{ at: number, disk: any }>} */
     const recovery = []
-    const onRecovery = (at) => recovery.push({ at, disk: disk.clone() })
+    const onRecovery = (/** @type {number} */ at) => recovery.push({ at, disk: disk.clone() })
     await guard.run(() => checkImage({ OffsetLog, environment, disk, expectation, plan, onRecovery, trace }))
-    moments = recovery
+    moments = /** @type {any[]} */ (recovery)
   }
 }
 
@@ -109,6 +108,7 @@ function crash ({ at, call, disk, halfWritten }, how, choice, trace) {
     if (!halfWritten) throw new MisfitError(`call ${at} is not half written any more`)
     return halfWritten.clone()
   }
+  if (!choice) throw new MisfitError('the line does not say what the disk has kept')
   const point = new CrashPoint(disk)
   if (choice.sectors.length !== point.sectors.length || choice.names.length !== point.folders.length ||
     choice.sizes.length !== point.files.length) {

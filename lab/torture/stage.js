@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // The simulated disk that a workload runs on: it injects the faults, answers late, counts the calls that change it, and
 // is kept as it is before each of them.
@@ -96,7 +95,7 @@ class Stage {
 
   /** @param {() => void} run */
   _deferLate (run) {
-    const wait = (turns) => turns === 0 ? run() : process.nextTick(wait, turns - 1)
+    const wait = (/** @type {number} */ turns) => turns === 0 ? run() : process.nextTick(wait, turns - 1)
     process.nextTick(wait, this._random(JITTER_MAX))
   }
 
@@ -113,13 +112,15 @@ class Stage {
 
   /** @param {any} call */
   _keepPoint (call) {
-    const point = { at: this.at, call, disk: this.disk.clone(), halfWritten: null, isCreation: !this.isCreated }
+    /** @type {import('@millrace/testkit').SimulatedDisk | null} */
+    let halfWritten = null
+    const disk = this.disk.clone()
     if (call?.name === 'write' && call.length > 1 && this._random(HALF_WRITTEN_SHARE) === 0) {
-      point.halfWritten = this.disk.clone()
+      halfWritten = this.disk.clone()
       const { path, buf, offset, position, length } = call
-      point.halfWritten.write(path, buf.subarray(offset, offset + 1 + this._random(length - 1)), position)
+      halfWritten.write(path, buf.subarray(offset, offset + 1 + this._random(length - 1)), position)
     }
-    this.points.push(point)
+    this.points.push({ at: this.at, call, disk, halfWritten, isCreation: !this.isCreated })
   }
 
   /** @param {number} seed */

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Writes the scripts: what is appended, deleted, synced, reopened, and what fails meanwhile.
 
@@ -44,7 +43,16 @@ const PAGE_SIZE = 16 * 1024
  * @property {Operation[]} operations
  */
 
+/**
+ * @typedef {object} Shape
+ * @property {number} steps
+ * @property {Array<[weight: number, value: number]>} sizes
+ * @property {number} batch
+ * @property {boolean} hasFiller
+ */
+
 // How long records are, and how many steps there are: mostly little, so that there is time for many images.
+/** @type {Record<string, Shape>} */
 const SHAPES = {
   tiny: { steps: 6, sizes: [[2, 1], [4, 40], [6, 300], [3, 1000]], batch: 5, hasFiller: false },
   edge: { steps: 6, sizes: [[1, 1], [3, 40], [3, 600], [2, 2200]], batch: 5, hasFiller: true },
@@ -73,7 +81,7 @@ function generateWorkload (seed, index) {
 class Script {
   /**
    * @param {(limit: number) => number} random
-   * @param {typeof SHAPES[keyof typeof SHAPES]} shape
+   * @param {Shape} shape
    */
   constructor (random, shape) {
     this._random = random
@@ -143,9 +151,11 @@ class Script {
     return { records, isBatch }
   }
 
-  /** @param {number} size */
+  /** @param {number} size @returns {import('./records').RecordPlan} */
   _plan (size) {
-    const kind = pickWeighted(this._random, [[16, 'random'], [2, 'zeros'], [1, 'ones'], [1, 'log']])
+    /** @type {Array<[number, 'random' | 'zeros' | 'ones' | 'log']>} */
+    const kinds = [[16, 'random'], [2, 'zeros'], [1, 'ones'], [1, 'log']]
+    const kind = pickWeighted(this._random, kinds)
     return [this._nextId++, size, kind]
   }
 
@@ -186,7 +196,9 @@ class Script {
   }
 
   _reopen () {
-    const how = pickWeighted(this._random, [[3, 'close'], [2, 'kill'], [3, 'cut'], [1, 'drop']])
+    /** @type {Array<[number, 'close' | 'kill' | 'cut' | 'drop']>} */
+    const ways = [[3, 'close'], [2, 'kill'], [3, 'cut'], [1, 'drop']]
+    const how = pickWeighted(this._random, ways)
     this._add({ do: 'reopen', how, fsync: MODES[this._random(3)], seed: this._random(2 ** 31) })
   }
 

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A process that opens a folder when it is told to, appends, begins segments, and closes it or kills itself at a random
 // step. It says what was acknowledged.
@@ -12,12 +11,13 @@ const { SegmentedLog } = require('@millrace/segmented-log')
 const STEP_COUNT = 8
 
 process.once('disconnect', () => process.exit(1))
-process.on('message', (command) => {
+process.on('message', (/** @type {any} */ command) => {
   play(command).catch((err) => ({ code: err.code ?? 'none', message: err.message })).then((answer) => {
-    process.send({ answer })
+    process.send?.({ answer })
   })
 })
 
+/** @param {{ folder: string, name: string, seed: number, mayDie: boolean }} command */
 async function play ({ folder, name, seed, mayDie }) {
   const random = createRandom(seed)
   const dieAt = mayDie && random(3) === 0 ? random(STEP_COUNT + 2) : Infinity
@@ -32,7 +32,7 @@ async function play ({ folder, name, seed, mayDie }) {
     const value = { name, step }
     await log.append(random(2) === 0 ? value : [value])
     if (random(3) === 0) await log.sync()
-    process.send({ acknowledged: value })
+    process.send?.({ acknowledged: value })
   }
   if (dieAt === STEP_COUNT + 1) setImmediate(die)
   fs.unlinkSync(markOf(folder))
@@ -44,9 +44,9 @@ function die () {
   process.kill(process.pid, 'SIGKILL')
 }
 
-const markOf = (folder) => path.join(path.dirname(folder), `${path.basename(folder)}.mark`)
+const markOf = (/** @type {string} */ folder) => path.join(path.dirname(folder), `${path.basename(folder)}.mark`)
 
-/** Only the mark of a process that is gone may be there. */
+/** Only the mark of a process that is gone may be there. @param {string} folder */
 function claim (folder) {
   const mark = markOf(folder)
   const before = fs.existsSync(mark) ? Number(fs.readFileSync(mark, 'utf8')) : 0
@@ -54,7 +54,7 @@ function claim (folder) {
   fs.writeFileSync(mark, String(process.pid))
 }
 
-/** A killed process whose parent has not noticed is gone. */
+/** A killed process whose parent has not noticed is gone. @param {number} pid */
 function isRunning (pid) {
   try {
     return !/\) [ZX]/.test(fs.readFileSync(`/proc/${pid}/stat`, 'latin1'))

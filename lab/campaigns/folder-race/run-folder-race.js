@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Processes that open one folder together, append, begin segments, and are killed at random. There are never two
 // writers; nobody is told that the log is corrupt; nothing that was acknowledged is lost.
@@ -36,6 +35,7 @@ async function runFolderRace ({ rounds, seed, print = () => {} }) {
 }
 
 class Race {
+  /** @type {string[]} */
   failures = []
   figures = { rounds: 0, processes: 0, won: 0, locked: 0, died: 0, segments: 0, records: 0 }
   #random
@@ -43,6 +43,7 @@ class Race {
   #folder = ''
   /** @type {Array<{ name: string, step: number }>} */
   #acknowledged = []
+  /** @type {any[]} */
   #children = []
 
   /** @param {number} seed */
@@ -59,7 +60,7 @@ class Race {
     }
     const count = 2 + this.#random(PROCESS_COUNT_MAX - 1)
     while (this.#children.length < count) {
-      const child = fork(RACER)
+      const child = /** @type {any} */ (fork(RACER))
       child.ended = once(child, 'exit').then(([code, signal]) => {
         return [{ code: signal === 'SIGKILL' ? 'died' : 'none', message: `it ended with ${code}` }]
       })
@@ -71,9 +72,10 @@ class Race {
     this.#children = this.#children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
   }
 
+  /** @param {any} child @param {string} name */
   async #ask (child, name) {
     this.figures.processes++
-    const onMessage = ({ acknowledged, answer }) => {
+    const onMessage = (/** @type {any} */ { acknowledged, answer }) => {
       if (acknowledged) this.#acknowledged.push(acknowledged)
       else child.emit('answer', answer)
     }
@@ -82,7 +84,7 @@ class Race {
     child.send(command)
     let timer
     const [answer] = await Promise.race([
-      new Promise((resolve) => child.once('answer', (answer) => resolve([answer]))),
+      new Promise((resolve) => child.once('answer', (/** @type {object} */ answer) => resolve([answer]))),
       child.ended,
       new Promise((resolve) => {
         timer = setTimeout(() => resolve([{ code: 'none', message: 'it is silent' }]), ANSWER_MS_MAX)

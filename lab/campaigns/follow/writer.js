@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A process that appends commits and deletes records until it has appended its share, or is killed.
 // Usage, by run-follow.js: node writer.js <JSON of WriterOptions>
@@ -28,10 +27,12 @@ const CONCURRENCY_MAX = 8
 async function run (options) {
   setTimeout(() => process.exit(3), LIFE_MS_MAX).unref()
   const { path, framing, fsync, commitCount, seed, deletes, compacts } = options
-  const log = OffsetLog(path, { framing, fsync, storage: shortWrites(fileStorage, options.writeSizeMax) })
+  const storage = shortWrites(fileStorage, options.writeSizeMax)
+  const log = OffsetLog(path, /** @type {any} */ ({ framing, fsync, storage }))
   await log.ready()
   if (log.recovery?.damage.length) throw new Error(`found damage: ${JSON.stringify(log.recovery)}`)
   const random = createRandom(seed)
+  /** @type {number[]} */
   const seqs = []
   let next = await findNextCommit(log, seqs)
   process.send?.({ from: next })

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // One process of the race: opens the file, appends and closes, as it is told by lines of JSON.
 
@@ -7,11 +6,18 @@ const { promisify } = require('node:util')
 const { BlockFile } = require('@millrace/block-file')
 const { recordStorage } = require('../../../packages/block-file/test/record-storage')
 
+/** @type {any} */
 let blocks = null
 
-const tell = (answer) => process.stdout.write(`${JSON.stringify(answer)}\n`)
-const call = (name, ...args) => promisify(blocks[name].bind(blocks))(...args)
+const tell = (/** @type {object} */ answer) => process.stdout.write(`${JSON.stringify(answer)}\n`)
+const call = (/** @type {string} */ name, /** @type {any[]} */ ...args) => promisify(blocks[name].bind(blocks))(...args)
 
+/** @param {any} err */
+function describe (err) {
+  return { code: err.code ?? String(err), message: err.message }
+}
+
+/** @type {Record<string, (options: any) => Promise<object>>} */
 const commands = {
   async open ({ file, isByRecord, lockTimeout = 0 }) {
     blocks = BlockFile(file, { lock: true, cache: 0, lockTimeout, storage: isByRecord ? recordStorage : undefined })
@@ -19,7 +25,7 @@ const commands = {
       await call('ready')
     } catch (err) {
       await call('close').catch(() => {})
-      return { code: err.code ?? String(err), message: err.message }
+      return describe(err)
     }
     return { code: 'none', kind: blocks.lock.kind }
   },
@@ -29,7 +35,7 @@ const commands = {
       await call('sync')
       return { code: 'none' }
     } catch (err) {
-      return { code: err.code ?? String(err), message: err.message }
+      return describe(err)
     }
   },
   async close () {

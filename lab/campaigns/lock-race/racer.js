@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A process that opens a log for writing when it is told to, appends to it if it could, and holds it until it is told
 // to close. Or one that is killed, by itself, at some moment of all this.
@@ -14,26 +13,29 @@ const { OffsetLog } = require('@millrace/offset-log')
  * @property {number} [killedAt]  at which of the calls that have to do with the lock it is killed
  */
 
+/** @type {any} */
 let log = null
 
 process.on('message', async (/** @type {Order} */ { path, atMs = 0, text = '', killedAt }) => {
   if (path === undefined) {
     await log.close()
-    return process.send({ closed: true })
+    return process.send?.({ closed: true })
   }
   if (killedAt !== undefined) dieAt(killedAt)
   setTimeout(() => race(path, text), Math.max(0, atMs - Date.now()))
 })
 process.on('disconnect', () => process.exit())
 
+/** @type {(path: string, text: string) => Promise<void>} */
 async function race (path, text) {
   log = OffsetLog(path, { fsync: 'never' })
   try {
     await log.ready()
     const seq = await log.append(Buffer.from(text))
-    process.send({ won: true, seq })
+    process.send?.({ won: true, seq })
   } catch (err) {
-    process.send({ code: err.code, message: err.message, holder: err.holder })
+    const { code, message, holder } = /** @type {any} */ (err)
+    process.send?.({ code, message, holder })
   }
 }
 
@@ -41,8 +43,9 @@ async function race (path, text) {
 function dieAt (index) {
   let count = 0
   for (const name of ['writeFile', 'link', 'open', 'rename', 'unlink', 'readdir']) {
-    const run = fs[name]
-    fs[name] = (...args) => {
+    const calls = /** @type {any} */ (fs)
+    const run = calls[name]
+    calls[name] = (/** @type {any[]} */ ...args) => {
       const isAboutLock = name === 'readdir' || args.some((arg) => typeof arg === 'string' && arg.includes('.lock'))
       if (isAboutLock && count++ === index) process.kill(process.pid, 'SIGKILL')
       else run(...args)

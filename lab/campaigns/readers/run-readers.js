@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Many live readers of one log, one of them slow, while records are appended: each must see all, in order, and none may
 // make the others keep anything in memory for it.
@@ -25,7 +24,7 @@ const SAMPLE_MS = 20
  * @returns {Promise<{ faults: string[], grownSize: number }>}  by how many bytes the process grew at most
  */
 async function runReaders ({ folder, readers, records, slowMs, framing, print = () => {} }) {
-  const log = OffsetLog(path.join(folder, 'log'), { framing })
+  const log = OffsetLog(path.join(folder, 'log'), /** @type {any} */ ({ framing }))
   await log.ready()
   await warmUp(log)
   const { value: before } = log.since

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Calls a log's methods and streams, and notices when one of them answers twice.
 
@@ -67,7 +66,7 @@ function checkDoubles () {
 async function scan (log, options) {
   /** @type {number[]} */
   const items = []
-  const end = await ask('scan', (cb) => log.scan(options, ({ buffer, count, seqs, starts, ends }) => {
+  const end = await ask('scan', (cb) => log.scan(options, (/** @type {any} */ { buffer, count, seqs, starts, ends }) => {
     progress.count += count
     for (let index = 0; index < count; index++) {
       items.push(seqs[index], ends[index] - starts[index], crc32(buffer.subarray(starts[index], ends[index])))
@@ -98,7 +97,7 @@ function pull (log, options) {
       while (hasAnswer) {
         hasAnswer = false
         let answerCount = 0
-        source(null, (end, item) => {
+        source(null, (/** @type {any} */ end, /** @type {any} */ item) => {
           if (++answerCount > 1) return doubles.push(new Violation('answered twice', 'a stream called back twice'))
           const { lost } = source
           const answer = (/** @type {any} */ failure) => resolve({ items, end: failure ?? lost })

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Hostile logs: sound ones that were damaged, or tampered with so that their checksums fit again; and files that are
 // none.
@@ -63,7 +62,7 @@ const CHOICES = MAKERS.map(([weight, origin, make]) => /** @type {const} */ ([we
 function makeLog (random, bases) {
   const list = bases[random(5) === 0 ? 0 : random(bases.length)]
   const base = list[random(list.length)]
-  const { origin, make } = pickWeighted(random, CHOICES)
+  const { origin, make } = pickWeighted(random, /** @type {any[]} */ (CHOICES))
   const bytes = make(random, base)
   const mayHaveGaps = [10, 8192 + 10].some((offset) => bytes.length >= offset + 2 && bytes.readUInt16BE(offset) !== 0)
   return { bytes, origin, base, mayHaveGaps }

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Asks everything that the codec can be asked of a record. What comes back depends on the record's bytes alone.
 
@@ -30,6 +29,7 @@ function questionRecord (codec, { memory, start, end }, { pick }, isWide) {
   const { binaryCodec, rawCodec } = codec
   const record = memory.subarray(start, end)
   const toEnd = memory.subarray(0, end)
+  /** @type {Record<string, any>} */
   const answers = {
     end: attempt(() => codec.validate(memory, start, end) - start, start),
     whole: attempt(() => binaryCodec.decode(record)),
@@ -116,7 +116,7 @@ function askChildren (codec, buf, start) {
   /** @type {number[]} */
   const found = []
   const isObject = attempt(() => codec.getEncodedType(buf, start)) === codec.types.object
-  const result = attempt(() => codec.iterate(buf, start, (_, valueStart, key) => {
+  const result = attempt(() => codec.iterate(buf, start, (/** @type {any[]} */ ...[, valueStart, key]) => {
     found.push(valueStart - start, isObject ? key - start : key)
     return found.length >= 2 * CHILDREN_MAX
   }) === -1, start)

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A few processes that open one log, or a file of it, one step at a time, in the order that is asked for. Any of them
 // can die between two steps.
@@ -43,11 +42,12 @@ function takeTime () {
   const { now } = Date
   const { emitWarning } = process
   const { stackTraceLimit } = Error
-  globalThis.setTimeout = /** @type {any} */ (run, ms) => {
+  const setTimer = (/** @type {Function} */ run, /** @type {number} */ ms) => {
     // Other timers are for what may be done later, or not at all.
-    if (ms <= PAUSE_MS_MAX) current?.ask('pause', () => { current.clockMs += PAUSED_MS }, () => run())
+    if (ms <= PAUSE_MS_MAX) current?.ask('pause', () => { if (current) current.clockMs += PAUSED_MS }, () => run())
     return { ref () {}, unref () {} }
   }
+  globalThis.setTimeout = /** @type {any} */ (setTimer)
   Date.now = () => START_MS + 1000 * (current?.pid ?? 0)
   performance.now = () => current?.clockMs ?? 0
   // Whose folder was moved says so.
@@ -258,7 +258,7 @@ class Process {
     for (const name of this.script) {
       if (name === 'die') return this.die()
       await new Promise((resolve) => this.ask(`begin ${name}`, () => {}, resolve))
-      if (await this[name]() === false) return
+      if (await /** @type {any} */ (this)[name]() === false) return
     }
   }
 

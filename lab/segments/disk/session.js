@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A session of a log of segments on a recorded disk. Usage, by history.js of the torture: node session.js <JSON>
 
@@ -15,7 +14,7 @@ class SegmentsSession extends Session {
   _createLog () {
     const { logModule, file, fsync, settings } = this._options
     const log = require(logModule).SegmentedLog(file, createOptions(settings, fsync))
-    log.dropped(({ first }) => this._tell({ what: 'dropped', first }), false)
+    log.dropped((/** @type {{ first: number }} */ { first }) => this._tell({ what: 'dropped', first }), false)
     return log
   }
 
@@ -29,15 +28,20 @@ class SegmentsSession extends Session {
     return untilWhole(() => super._readAll())
   }
 
+  /** @param {number} id @param {number} size */
   _createRecord (id, size) {
     return createText(this._options.salt, id, size)
   }
 
   async _describe () {
-    return { holds: (await this._log.holds()).map(({ seq }) => seq) }
+    return { holds: (await this._log.holds()).map((/** @type {{ seq: number }} */ { seq }) => seq) }
   }
 
-  /** Limits drop what was to be deleted. The story knows whether they may have. */
+  /**
+   * Limits drop what was to be deleted. The story knows whether they may have.
+   * @param {string} what
+   * @param {string} code
+   */
   _isHarmless (what, code) {
     return what === 'del' && code === 'ERR_LOG_SEQ_RETAINED'
   }
@@ -86,6 +90,7 @@ class SegmentsSession extends Session {
     })
   }
 
+  /** @param {any} reader @param {number} follower */
   async _read (reader, follower) {
     for await (const { seq, value: { id, bytes } } of reader.stream({ gt: -1, live: true, onRetained: 'skip' })) {
       const size = bytes.length < STAMP_SIZE ? -1 : bytes.readUInt32BE(4)

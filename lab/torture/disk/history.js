@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // One disk from its beginning: sessions run on it, the power goes, what is left is examined, and on one of the images
 // the next generation of sessions runs. All that is random follows from the campaign's seed and the history's number.
@@ -21,6 +20,7 @@ const DATA_MODES = /** @type {const} */ (['ordered', 'writeback'])
 const GENERATIONS_MAX = 4
 const STATES_PER_GENERATION = 16
 const ENDINGS = [[3, 'close'], [1, 'exit'], [1, 'end'], [3, 'kill']]
+/** @type {Array<[weight: number, value: string]>} */
 const FAULTS = [[4, 'data'], [2, 'sync'], [1, 'any']]
 // Of what a failure leaves.
 const BASE_NAME = 'base'

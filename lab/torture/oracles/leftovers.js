@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Whether a log believes what is left of another time, or of another log: chunks that are good by themselves, and do
 // not belong here. A disk that loses a write leaves such, and so does a file system that gives a file old blocks. And
@@ -152,7 +151,7 @@ async function twoJournals (OffsetLog) {
   await log.del(first.seq)
   await log.del(second.seq)
   await log.close()
-  const crash = new CrashPoint(left)
+  const crash = new CrashPoint(/** @type {any} */ (left))
   const choice = crash.all()
   crash.sectors.forEach(({ index }, at) => { if (index >= HEAD_SIZE / SECTOR_SIZE) choice.sectors[at] = 0 })
   await mustHave(OffsetLog, crash.choose(choice).toDisk().read(FILE), [{ seq: third.seq, bytes: values[2] }])
@@ -215,8 +214,9 @@ async function mustNotice (OffsetLog, bytes, records, hurt) {
   const isKnown = log.recovery?.damage.length > 0
   for (const reverse of [false, true]) {
     const how = reverse ? 'backwards' : 'forwards'
+    /** @type {{ seq: number } | null} */
     let wrong = null
-    const isNoticed = await log.scan({ reverse }, ({ buffer, count, seqs, starts, ends }) => {
+    const isNoticed = await log.scan({ reverse }, (/** @type {any} */ { buffer, count, seqs, starts, ends }) => {
       for (let at = 0; at < count; at++) {
         const item = { seq: seqs[at], buffer, start: starts[at], end: ends[at] }
         if (!records.some((record) => isSame(item, record))) wrong ??= item
@@ -225,7 +225,7 @@ async function mustNotice (OffsetLog, bytes, records, hurt) {
     if (!isNoticed) throw new Violation('wrong answer', `reading ${how} notices nothing`)
     // What the last chunk must be is known only to the checkpoint: whoever begins there was told when it was opened.
     if (wrong === null || (reverse && isKnown)) continue
-    throw new Violation('never appended', `reading ${how} gives a record at ${wrong.seq} that is not of this log`)
+    throw new Violation('never appended', `reading ${how} gives a record at ${/** @type {any} */ (wrong).seq} that is not of this log`)
   }
   for (const seq of hurt) {
     const isNoticed = await log.get(seq).then(() => false, isCorrupt)

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Whether readers beside a writer ever see part of a commit, and under fsync always anything that is not on the disk
 // yet: while writes and syncs are held back, everything that reads is asked again and again.
@@ -101,6 +100,7 @@ class Watch {
   }
 
   async _write () {
+    /** @type {{ records: Buffer[], seqs: number[] }} */
     const commit = { records: [], seqs: [] }
     const number = this._commits.push(commit) - 1
     const { count, size } = SHAPES[this._random(SHAPES.length)]
@@ -125,7 +125,7 @@ class Watch {
 
   _readAlong () {
     const read = this._log.stream({ live: true })
-    const next = () => read(null, (end, item) => {
+    const next = () => read(null, (/** @type {any} */ end, /** @type {any} */ item) => {
       if (end) return
       this._liveCount++
       if (item.seq > this._log.since.value) {
@@ -189,7 +189,7 @@ class Watch {
     try {
       return await readLog(this._log, range)
     } catch (err) {
-      this._fail('wrong answer', `${what} beside a writer fails: ${err.stack}`)
+      this._fail('wrong answer', `${what} beside a writer fails: ${/** @type {Error} */ (err).stack}`)
       throw this._failure
     }
   }

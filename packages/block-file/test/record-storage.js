@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // The file system as it is where the kernel has no lock for files: the record beside a file is its lock.
 
@@ -8,10 +7,11 @@ const { hasKernelLocks, findHolder, ...others } = fileStorage
 
 exports.recordStorage = {
   ...others,
+  /** @type {(path: string, options: any, cb: (err: Error | null, handle?: any) => void) => void} */
   open (path, options, cb) {
     fileStorage.open(path, { ...options, isExclusive: false }, (err, handle) => {
       if (err) return cb(err)
-      const { tryLock, ...rest } = handle
+      const { tryLock, ...rest } = /** @type {any} */ (handle)
       cb(null, rest)
     })
   }
