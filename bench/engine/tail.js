@@ -30,5 +30,15 @@ function describeTimes (times) {
   }
 }
 
+/**
+ * @param {number[] | Float64Array} times  sorted in place
+ * @returns {(share: number) => number}  the time that this share of all does not exceed; 0 if there are none
+ */
+function shareAt (times) {
+  times.sort((a, b) => a - b)
+  return (share) => times[Math.floor(share * (times.length - 1))] ?? 0
+}
+
 exports.figures = figures
+exports.shareAt = shareAt
 exports.describeTimes = describeTimes

@@ -4,6 +4,7 @@
 // clock has stopped, since hashing all of it would take longer than reading it.
 
 const { createHash } = require('node:crypto')
+const fs = require('node:fs')
 const { median } = require('./report')
 
 /** @typedef {(err: Error | null | undefined, buf?: any) => void} OnRead */
@@ -45,6 +46,18 @@ async function takeSamples (count, sample) {
   if (!IS_PROCESSOR_TIME) return { first, value: median(rest) }
   const warm = rest.slice(rest.length >> 2)
   return { first, value: warm.reduce((sum, value) => sum + value) / warm.length }
+}
+
+/**
+ * The memory of a process, in bytes. `resourceUsage` is never below the peak of the parent process, so ask Linux.
+ * @param {number | 'self'} pid  elsewhere only of this process
+ * @param {'VmRSS' | 'VmHWM'} field  what is resident now, or was at most
+ * @returns {number}
+ */
+function memoryOf (pid, field = 'VmRSS') {
+  const status = `/proc/${pid}/status`
+  if (!fs.existsSync(status)) return field === 'VmHWM' ? process.resourceUsage().maxRSS * 1024 : process.memoryUsage.rss()
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(fs.readFileSync(status, 'utf8'))?.[1]) * 1024
 }
 
 /**
@@ -210,6 +223,7 @@ function hash (parts) {
 
 exports.time = time
 exports.takeSamples = takeSamples
+exports.memoryOf = memoryOf
 exports.call = call
 exports.runPipeline = runPipeline
 exports.eachRange = eachRange

@@ -238,3 +238,4 @@ exports.rootIs = rootIs
 exports.BLOCK_SIZE = BLOCK_SIZE
 exports.SECTION_SIZE = SECTION_SIZE
 exports.CODECS = CODECS
+exports.identity = identity

@@ -12,15 +12,25 @@ const ROOT = "json_extract(data, '$.value.content.root')"
 
 /** @typedef {import('./index').Store} Store */
 /** @typedef {import('./index').Mode} Mode */
+/** Visits every value. @typedef {(onValue: (value: any) => void) => unknown} Each */
 
 /**
- * A query that parses and compares.
- * @param {(onMessage: (message: any) => void) => any} each  visits every message
- * @returns {import('./index').Query}
+ * Reads of all records, and a query that parses and compares.
+ * @param {Each} eachRecord
+ * @param {Each} [eachMessage]
  */
-function createParsed (each) {
-  // Content may be text, in a private message. Then it has no root.
-  return async (root, onHit) => each((message) => { if (message.value.content.root === root) onHit(message) })
+function readAll (eachRecord, eachMessage = (onMessage) => eachRecord((text) => onMessage(JSON.parse(text)))) {
+  return {
+    /** @type {Store['scan']} */
+    scan: async (visit) => { await eachRecord((record) => visit(0, record, 0, record.length)) },
+    queries: {
+      /** @type {import('./index').Query} */
+      'JSON.parse': async (root, onHit) => {
+        // Content may be text, in a private message. Then it has no root.
+        await eachMessage((message) => { if (message.value.content.root === root) onHit(message) })
+      }
+    }
+  }
 }
 
 /**
@@ -89,6 +99,7 @@ async function openSqlite (folder, mode) {
       for (const text of rows.iterate(root)) onHit(JSON.parse(text))
     }
   }
+  const { scan, queries } = readAll((onValue) => { for (const value of all.iterate()) onValue(value) })
   return {
     packages: [name],
     append,
@@ -98,14 +109,8 @@ async function openSqlite (folder, mode) {
       cb()
     },
     appendGroup: append,
-    async scan (visit) {
-      for (const record of all.iterate()) visit(0, record, 0, record.length)
-    },
-    queries: {
-      json_extract: ask('NOT INDEXED'),
-      'JSON.parse': createParsed((onMessage) => { for (const text of all.iterate()) onMessage(JSON.parse(text)) }),
-      'json_extract, indexed': ask('')
-    },
+    scan,
+    queries: { ...queries, json_extract: ask('NOT INDEXED'), 'json_extract, indexed': ask('') },
     // Row numbers begin at 1.
     get: (key, cb) => cb(null, one.get(key + 1)),
     close: async () => db.close()
@@ -128,12 +133,7 @@ async function openLmdb (folder, mode) {
       cb()
     },
     appendOne: (record, cb) => db.put(next++, record).then(() => cb(), cb),
-    async scan (visit) {
-      for (const { value } of db.getRange()) visit(0, value, 0, value.length)
-    },
-    queries: {
-      'JSON.parse': createParsed((onMessage) => { for (const { value } of db.getRange()) onMessage(JSON.parse(value)) })
-    },
+    ...readAll((onValue) => { for (const { value } of db.getRange()) onValue(value) }),
     get: (key, cb) => cb(null, db.get(key)),
     close: () => db.close()
   }
@@ -145,13 +145,14 @@ async function openLevel (folder, mode) {
   const db = new ClassicLevel(folder, { keyEncoding: 'buffer', valueEncoding: 'buffer', cacheSize: CACHE_SIZE })
   await db.open()
   const sync = mode === 'durable'
-  const last = await db.keys({ reverse: true, limit: 1 }).all()
-  let next = last.length > 0 ? last[0].readUInt32BE(0) + 1 : 0
+  const [last] = await db.keys({ reverse: true, limit: 1 }).all()
+  let next = last ? last.readUInt32BE(0) + 1 : 0
   /** @type {Store['append']} */
   const append = (records, cb) => {
     db.batch(records.map((value) => ({ type: 'put', key: toKey(next++), value })), { sync }).then(() => cb(), cb)
   }
-  const each = async (/** @type {string} */ valueEncoding, /** @type {(value: any) => void} */ onValue) => {
+  /** @type {(valueEncoding: string) => Each} */
+  const each = (valueEncoding) => async (onValue) => {
     const values = db.values({ valueEncoding })
     for (;;) {
       const some = await values.nextv(READ_COUNT)
@@ -163,8 +164,7 @@ async function openLevel (folder, mode) {
     append,
     appendOne: (record, cb) => db.put(toKey(next++), record, { sync }).then(() => cb(), cb),
     appendGroup: append,
-    scan: (visit) => each('buffer', (record) => visit(0, record, 0, record.length)),
-    queries: { 'JSON.parse': createParsed((onMessage) => each('json', onMessage)) },
+    ...readAll(each('buffer'), each('json')),
     get: (key, cb) => db.get(toKey(key)).then((/** @type {Buffer} */ record) => cb(null, record), cb),
     close: () => db.close()
   }

@@ -1,14 +1,10 @@
 'use strict'
 // `npm run bench -- cold`: reads of a log that is not in the page cache.
 
-const { drawSizes } = require('../../engine/draw')
-const { formatRange, gridOfSizes, listAbsent, textsOfSizes, toMarkdown } = require('../../engine/grids')
 const { formatKib } = require('../../lib/report')
 const { loadParts } = require('../../lib/run')
+const { showSizes } = require('../sizes')
 const { WAYS } = require('./ways')
-
-/** @type {import('./rows').ColdRow[]} */
-const rows = loadParts(require.resolve('./rows'))
 
 /** How it was made cold, and the proof. @param {import('../../engine/results').Results} results */
 function describeCold ({ runs }) {
@@ -23,35 +19,28 @@ function describeCold ({ runs }) {
 exports.table = {
   name: 'cold',
   about: 'Times reads of a log that is not in the page cache, by block size.',
-  groups: [{ name: 'cold', title: 'A cold disk', rows }],
+  groups: [{ name: 'cold', title: 'A cold disk', rows: loadParts(require.resolve('./rows')) }],
   peers: loadParts(require.resolve('./peers')),
   runs: 5,
   budgetMs: 6 * 60_000,
   takes: { minutes: 6, bytes: 0.3e9 },
   // A log of some 100 MB.
   records: 140_000,
-  format: (results, { rows, peers }) => [
-    'ms, median (min-max); ratio: to the first column',
-    ...textsOfSizes(results, { rows, peers }, 'block', formatKib),
-    ...describeCold(results),
-    ...listAbsent(results, rows, peers)
-  ],
-  tables: {
-    '': (results, shown) => [toMarkdown(gridOfSizes(results, shown, {
-      head: 'ms|block', lead: ({ name }, at) => [`\`${name}\``, formatKib(Number(at))], sizes: results.listAt(), format: formatRange(results)
-    })), ...describeCold(results)].join('\n\n')
-  },
-  charts: {
-    cold: (results, shown) => drawSizes(results, shown, {
+  ...showSizes({
+    unit: 'ms',
+    size: 'block',
+    nameOf: formatKib,
+    describe: describeCold,
+    chart: 'cold',
+    words: {
       title: 'Time to read from a cold disk, by block size',
       subtitle: 'Time to read, by block size; lower is better, both axes logarithmic. Thin lines: from the fastest run to the slowest.',
       compared: { rows: ['file', 'blocks'], peer: 'flumelog', at: 65536, verbs: ['reads from a cold disk', 'read from a cold disk'], place: '64 KiB blocks' },
-      footer: describeCold(results),
       subject: 'Messages of some 700 bytes',
       cache: 'not in the page cache',
       unit: 'ms',
       axis: 'block size, KiB',
       formatSize: (size) => String(size / 1024)
-    })
-  }
+    }
+  })
 }

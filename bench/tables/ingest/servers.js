@@ -12,8 +12,6 @@ const { loadPeer } = require('../../engine/install')
 const { toServerArguments } = require('../../lib/run')
 const { LINES_TYPE, PROTOBUF_TYPE } = require('./requests')
 
-const HOST = '127.0.0.1'
-const DATABASE = 'events.sqlite'
 const FDATASYNC_COUNT = 200
 const SYNC_FILE_SIZE = 64 * 2 ** 20
 /** A sync waits no longer once no request has come for this time. */
@@ -24,8 +22,14 @@ const SYNC_GAP_MS = 0.5
  * @property {string} url
  * @property {() => unknown} close  everything is stored when it returns or resolves
  *
+ * @typedef {object} Direct  without HTTP
+ * @property {(text: string) => void} write
+ * @property {() => void} flush
+ * @property {() => unknown} close
+ *
  * @typedef {object} ServerPeer
  * @property {(folder: string, options: any) => Promise<Running>} [serve]
+ * @property {(folder: string) => Promise<Direct>} [direct]  a program with a log, or a database, of its own
  * @property {(folder: string) => Promise<number>} [count]  the events in the folder, once the server is closed
  * @property {(folder: string, count: number, name?: string) => Promise<void>} [fill]  stores so many events before the
  *   server begins; `name`: of the log
@@ -33,7 +37,15 @@ const SYNC_GAP_MS = 0.5
  * @typedef {import('../../engine/row').Peer & ServerPeer} Peer
  */
 
-/** @type {ServerPeer} */
+/** @type {(folder: string, name: string, options: object) => Promise<any>} */
+async function openLog (folder, name, options) {
+  const { SegmentedLog } = require('@millrace/segmented-log')
+  const log = SegmentedLog(path.join(folder, name), options)
+  await log.ready()
+  return log
+}
+
+/** @type {Required<Omit<ServerPeer, 'measure'>>} */
 const millrace = {
   async serve (folder, options) {
     const { createIngest } = require('@millrace/ingest')
@@ -42,50 +54,68 @@ const millrace = {
     await server.ready()
     return { url, close: () => server.close() }
   },
+  async direct (folder) {
+    const { LogWriter, lines } = require('@millrace/log-writer')
+    const log = await openLog(folder, 'log-a', { codec: lines })
+    const writer = LogWriter(log)
+    return {
+      write: (text) => writer.write(text),
+      flush: () => { writer.flushSync({ sync: false }) },
+      close: () => writer.close().then(() => log.close())
+    }
+  },
   async count (folder) {
-    const { SegmentedLog } = require('@millrace/segmented-log')
     let count = 0
     for (const name of fs.readdirSync(folder).filter((name) => name.startsWith('log-'))) {
-      const log = SegmentedLog(path.join(folder, name), { flags: 'r' })
-      await log.ready()
+      const log = await openLog(folder, name, { flags: 'r' })
       count += await log.count()
       await log.close()
     }
     return count
   },
   async fill (folder, count, name = 'a') {
-    const { SegmentedLog } = require('@millrace/segmented-log')
     const { lines } = require('@millrace/log-writer')
-    const log = SegmentedLog(path.join(folder, `log-${name}`), { codec: lines, fsync: 'never' })
-    await log.ready()
+    const log = await openLog(folder, `log-${name}`, { codec: lines, fsync: 'never' })
     const record = JSON.stringify({ time: Date.now(), value: { source: 's1', event: 'e1', n: 12 } })
     for (let left = count; left > 0; left -= 1000) await log.append(Array(Math.min(left, 1000)).fill(record))
     await log.close()
   }
 }
 
-/** The routes of ingest, and nothing behind them. @returns {Promise<Running>} */
-async function serveEmpty () {
+/** @type {(add: (app: any) => unknown, release?: () => void) => Promise<Running>} */
+async function listen (add, release = () => {}) {
   const app = fastify()
-  const answer = async () => ({ ack: 'written', count: 1, last: 123_456 })
-  app.post('/v1/logs/:name', answer)
-  app.route({ method: ['GET', 'PUT'], url: '/v1/se/:source/:event', handler: answer })
-  return { url: await app.listen({ port: 0, host: HOST }), close: () => app.close() }
+  add(app)
+  return { url: await app.listen({ port: 0, host: '127.0.0.1' }), close: () => app.close().then(release) }
 }
 
-/** Reads and parses the bodies. A parser for another type of body belongs here. @returns {Promise<Running>} */
-async function serveParse () {
-  const app = fastify()
-  app.addContentTypeParser(LINES_TYPE, { parseAs: 'string', bodyLimit: 8 * 2 ** 20 }, (_, body, done) => {
-    done(null, /** @type {string} */ (body).trimEnd().split('\n').map((line) => JSON.parse(line)))
+/** The routes of ingest. @type {(onLog: any, onEvent: any) => (app: any) => void} */
+const routes = (onLog, onEvent) => (app) => {
+  app.post('/v1/logs/:name', onLog)
+  app.route({ method: ['GET', 'PUT'], url: '/v1/se/:source/:event', handler: onEvent })
+}
+
+/** The routes, and nothing behind them. */
+function serveEmpty () {
+  const answer = async () => ({ ack: 'written', count: 1, last: 123_456 })
+  return listen(routes(answer, answer))
+}
+
+/** Reads and parses the bodies. A parser for another type of body belongs here. */
+function serveParse () {
+  /** @type {Array<[type: string, parseAs: string, parse: (body: any) => any]>} */
+  const parsers = [
+    [LINES_TYPE, 'string', (body) => body.trimEnd().split('\n').map((/** @type {string} */ line) => JSON.parse(line))],
+    [PROTOBUF_TYPE, 'buffer', (body) => readProtobuf(body, { countMax: 1000 })]
+  ]
+  return listen((app) => {
+    for (const [type, parseAs, parse] of parsers) {
+      const parser = (/** @type {any[]} */ ...[, body, done]) => done(null, parse(body))
+      app.addContentTypeParser(type, { parseAs, bodyLimit: 8 * 2 ** 20 }, parser)
+    }
+    app.post('/v1/logs/:name', async (/** @type {any} */ { body }) => ({ ack: 'written', count: body.length, last: 123_456 }))
+    app.post('/v1/logs', async () => ({}))
   })
-  app.addContentTypeParser(PROTOBUF_TYPE, { parseAs: 'buffer', bodyLimit: 8 * 2 ** 20 }, (_, body, done) => {
-    done(null, readProtobuf(/** @type {Buffer} */ (body), { countMax: 1000 }))
-  })
-  const countOf = (/** @type {any} */ { length }) => length
-  app.post('/v1/logs/:name', async ({ body }) => ({ ack: 'written', count: countOf(body), last: 123_456 }))
-  app.post('/v1/logs', async () => ({}))
-  return { url: await app.listen({ port: 0, host: HOST }), close: () => app.close() }
 }
 
 /**
@@ -93,17 +123,14 @@ async function serveParse () {
  * `fdatasync` for all clients. The sync waits until those that just got an answer have asked again, and blocks the
  * event loop: with half of the clients a sync, or with syncs in the thread pool, it answers fewer requests.
  * @param {string} folder
- * @returns {Promise<Running>}
  */
-async function serveSync (folder) {
+function serveSync (folder) {
   const fd = fs.openSync(path.join(folder, 'lines'), 'w')
   fs.writeSync(fd, Buffer.alloc(SYNC_FILE_SIZE))
   fs.fsyncSync(fd)
-  const app = fastify()
   /** @type {Array<{ line: string, done: () => void }>} */
   let waiting = []
-  let clientCount = 0
-  let position = 0
+  let [clientCount, position] = [0, 0]
   const sync = () => {
     const group = waiting
     waiting = []
@@ -119,63 +146,65 @@ async function serveSync (folder) {
     if (waiting.length >= clientCount || nowMs - grewMs > SYNC_GAP_MS) sync()
     else setImmediate(gather, waiting.length, waiting.length > count ? nowMs : grewMs)
   }
-  app.post('/v1/logs/:name', (request, reply) => {
+  return listen((app) => app.post('/v1/logs/:name', (/** @type {any} */ request, /** @type {any} */ reply) => {
     const done = () => { reply.send({ ack: 'synced', count: 1, last: 123_456 }) }
     if (waiting.push({ line: `${JSON.stringify(request.body)}\n`, done }) === 1) setImmediate(gather)
-  })
-  return {
-    url: await app.listen({ port: 0, host: HOST }),
-    async close () {
-      await app.close()
-      fs.closeSync(fd)
-    }
-  }
+  }), () => fs.closeSync(fd))
+}
+
+/** @param {string} folder */
+function openDatabase (folder) {
+  const db = new (loadPeer('better-sqlite3'))(path.join(folder, 'events.sqlite'))
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+    CREATE TABLE IF NOT EXISTS events (time INTEGER, source TEXT, event TEXT, data TEXT)`)
+  return db
 }
 
 /**
- * The seed's way: an event waits in an array, and is answered. A full or old buffer becomes one transaction.
- * @type {ServerPeer}
+ * The seed's way: an event waits in an array. A full one becomes one transaction.
+ * @template Event
+ * @param {string} folder
+ * @param {string} columns
+ * @param {(insert: any, event: Event) => void} run
+ * @param {number} most
+ * @param {boolean} [isOneByOne]
  */
+function openBuffer (folder, columns, run, most, isOneByOne) {
+  const db = openDatabase(folder)
+  const insert = db.prepare(`INSERT INTO events (${columns}) VALUES (${columns.replace(/\w+/g, '?')})`)
+  const insertAll = (/** @type {Event[]} */ events) => { for (const event of events) run(insert, event) }
+  const store = isOneByOne ? insertAll : db.transaction(insertAll)
+  /** @type {Event[]} */
+  let waiting = []
+  const flush = () => {
+    const events = waiting
+    waiting = []
+    if (events.length > 0) store(events)
+  }
+  const write = (/** @type {Event} */ event) => { if (waiting.push(event) >= most) flush() }
+  return { write, flush, close: () => db.close() }
+}
+
+/** @type {ServerPeer} */
 const sqlite = {
   async serve (folder, { buffer = 2000, intervalMs = 10_000, isOneByOne = false }) {
-    const db = openDatabase(folder)
-    const insert = db.prepare('INSERT INTO events (time, source, event, data) VALUES (?, ?, ?, ?)')
-    const insertAll = (/** @type {any[][]} */ rows) => { for (const row of rows) insert.run(row) }
-    const store = isOneByOne ? insertAll : db.transaction(insertAll)
-    /** @type {any[][]} */
-    let waiting = []
-    const flush = () => {
-      const rows = waiting
-      waiting = []
-      if (rows.length > 0) store(rows)
-    }
-    const add = (/** @type {any[]} */ row) => { if (waiting.push(row) >= buffer) flush() }
+    const run = (/** @type {any} */ insert, /** @type {any[]} */ row) => insert.run(...row)
+    const { write, flush, close } = openBuffer(folder, 'time, source, event, data', run, buffer, isOneByOne)
     const timer = setInterval(flush, intervalMs)
-    const app = fastify()
     const answer = { ack: 'buffered', count: 1 }
-    app.post('/v1/logs/:name', async ({ body }) => {
-      add([Date.now(), null, null, JSON.stringify(body)])
+    return listen(routes(async (/** @type {any} */ { body }) => {
+      write([Date.now(), null, null, JSON.stringify(body)])
       return answer
+    }, async (/** @type {any} */ { params: { source, event } }) => {
+      write([Date.now(), source, event, null])
+      return answer
+    }), () => {
+      clearInterval(timer)
+      flush()
+      close()
     })
-    app.route({
-      method: ['GET', 'PUT'],
-      url: '/v1/se/:source/:event',
-      handler: async ({ params }) => {
-        const { source, event } = /** @type {any} */ (params)
-        add([Date.now(), source, event, null])
-        return answer
-      }
-    })
-    return {
-      url: await app.listen({ port: 0, host: HOST }),
-      async close () {
-        await app.close()
-        clearInterval(timer)
-        flush()
-        db.close()
-      }
-    }
   },
+  direct: async (folder) => openBuffer(folder, 'time, data', (insert, text) => insert.run(Date.now(), text), 100),
   async count (folder) {
     const db = openDatabase(folder)
     const count = db.prepare('SELECT count(*) FROM events').pluck().get()
@@ -188,14 +217,6 @@ const sqlite = {
       SELECT 1790000000000 + n, '{"source":"s1","event":"e1","n":12}' FROM n; PRAGMA wal_checkpoint(TRUNCATE)`)
     db.close()
   }
-}
-
-/** @param {string} folder */
-function openDatabase (folder) {
-  const db = new (loadPeer('better-sqlite3'))(path.join(folder, DATABASE))
-  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-    CREATE TABLE IF NOT EXISTS events (time INTEGER, source TEXT, event TEXT, data TEXT)`)
-  return db
 }
 
 /**
@@ -215,11 +236,6 @@ function measureDisk ({ folder, connections }) {
   return { rate }
 }
 
-/** @type {(name: string, label: string, kind: string, packages: string[], how: ServerPeer) => Peer} */
-function peer (name, label, kind, packages, how) {
-  return { name, label, kind, packages, ...how }
-}
-
 /**
  * Runs a peer in a process of its own.
  * @param {string} name
@@ -229,14 +245,12 @@ function peer (name, label, kind, packages, how) {
 async function startServer (name, folder, options) {
   const child = fork(__filename, [JSON.stringify({ name, folder, options })], { execArgv: toServerArguments() })
   const ended = once(child, 'exit')
-  const [url] = await Promise.race([
-    once(child, 'message'),
-    ended.then(([code]) => { throw new Error(`the server of ${name} exited with ${code}`) })
-  ])
+  const fail = (/** @type {number} */ code) => new Error(`the server of ${name} exited with ${code}`)
+  const [url] = await Promise.race([once(child, 'message'), ended.then(([code]) => { throw fail(code) })])
   const stop = async () => {
     child.send('stop')
     const [code] = await ended
-    if (code !== 0) throw new Error(`the server of ${name} exited with ${code}`)
+    if (code !== 0) throw fail(code)
   }
   return { url, pid: /** @type {number} */ (child.pid), stop }
 }
@@ -253,19 +267,21 @@ async function runServer ({ name, folder, options }) {
   process.send?.(url)
 }
 
-const OURS = ['@millrace/ingest', 'fastify']
+const ours = { kind: 'millrace', packages: ['@millrace/ingest', 'fastify'], ...millrace }
+const database = { kind: 'database', packages: ['better-sqlite3', 'fastify'], ...sqlite }
+const limit = { kind: 'limit', packages: ['fastify'] }
 
 /** @type {Peer[]} */
 exports.parts = [
-  peer('millrace', 'Millrace', 'millrace', OURS, millrace),
-  peer('millrace-full', 'Millrace, full log', 'millrace', OURS, millrace),
-  peer('millrace-dictionary', 'Millrace, dictionary', 'millrace', OURS, millrace),
-  peer('sqlite', 'better-sqlite3', 'database', ['better-sqlite3', 'fastify'], sqlite),
-  peer('sqlite-full', 'better-sqlite3, full', 'database', ['better-sqlite3', 'fastify'], sqlite),
-  peer('empty', 'empty server', 'limit', ['fastify'], { serve: serveEmpty }),
-  peer('parse', 'parsing server', 'limit', ['fastify'], { serve: serveParse }),
-  peer('sync', 'syncing server', 'limit', ['fastify'], { serve: serveSync }),
-  peer('disk', '30 / fdatasync', 'limit', [], { measure: measureDisk })
+  { name: 'millrace', label: 'Millrace', ...ours },
+  { name: 'millrace-full', label: 'Millrace, full log', ...ours },
+  { name: 'millrace-dictionary', label: 'Millrace, dictionary', ...ours },
+  { name: 'sqlite', label: 'better-sqlite3', ...database },
+  { name: 'sqlite-full', label: 'better-sqlite3, full', ...database },
+  { name: 'empty', label: 'empty server', ...limit, serve: serveEmpty },
+  { name: 'parse', label: 'parsing server', ...limit, serve: serveParse },
+  { name: 'sync', label: 'syncing server', ...limit, serve: serveSync },
+  { name: 'disk', label: '30 / fdatasync', kind: 'limit', measure: measureDisk }
 ]
 exports.startServer = startServer
 

@@ -1,16 +1,12 @@
 'use strict'
-// The peak memory of a process that only reads a log, less that of one that does nothing. As the main module it is such
-// a process: it loads no more than it needs, and prints its peak, and how many records it read.
+// The peak memory of a process that only reads a log, less that of one that does nothing.
 
-const { spawnSync } = require('node:child_process')
-const fs = require('node:fs')
+const { memoryOf } = require('../../lib/measure')
+const { runTask } = require('../../lib/run')
 
 const BLOCK_SIZE = 64 * 1024
-const KIB = 1024
-// `resourceUsage` is never below the peak of the parent process, so ask Linux.
-const STATUS = '/proc/self/status'
 
-/** @type {Record<string, (path: string) => Promise<number>>} */
+/** They load no more than they need. @type {Record<string, (path: string) => Promise<number>>} */
 const WORKS = {
   bare: async () => 0,
   async scan (path) {
@@ -32,18 +28,13 @@ const WORKS = {
   }
 }
 
-/** @returns {number}  bytes */
-function peakMemory () {
-  if (!fs.existsSync(STATUS)) return process.resourceUsage().maxRSS * KIB
-  const [, size] = /^VmHWM:\s+(\d+) kB$/m.exec(fs.readFileSync(STATUS, 'utf8')) ?? []
-  return Number(size) * KIB
-}
-
-/** @type {(work: string, path?: string) => { records: number, peak: number }} */
-function runWork (work, path = '') {
-  const { stdout, stderr } = spawnSync(process.execPath, [__filename, work, path], { encoding: 'utf8' })
-  if (stdout === '') throw new Error(`no peak of ${work}: ${stderr}`)
-  return JSON.parse(stdout)
+/**
+ * In a process of its own.
+ * @type {(order: { work: string, path: string }) => Promise<{ records: number, peak: number }>}
+ */
+async function read ({ work, path }) {
+  const records = await WORKS[work](path)
+  return { records, peak: memoryOf('self', 'VmHWM') }
 }
 
 /**
@@ -53,20 +44,17 @@ function runWork (work, path = '') {
  * @returns {import('./runners').Runner}
  */
 function measurePeak (work, path, fold = 1) {
+  const run = (/** @type {string} */ work) => runTask({ module: __filename, task: 'read', work, path }, {})
   let records = 0
   return {
-    sample () {
-      const scan = runWork(work, path)
-      records = scan.records
-      return scan.peak - runWork('bare').peak
+    async sample () {
+      const found = await run(work)
+      records = found.records
+      return found.peak - (await run('bare')).peak
     },
     finish: () => ({ records: fold * records })
   }
 }
 
-if (require.main === module) {
-  const [work, path] = process.argv.slice(2)
-  WORKS[work](path).then((records) => console.log(JSON.stringify({ records, peak: peakMemory() })))
-}
-
 exports.measurePeak = measurePeak
+exports.read = read

@@ -1,15 +1,15 @@
 'use strict'
 // A log between a program and a sink that is slow or down: what a call takes, what a burst costs, and how the backlog
-// drains. Also the processes for these: node forwarding.js burst | rest FOLDER
+// drains.
 
-const { spawn, spawnSync } = require('node:child_process')
+const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
-const { performance } = require('node:perf_hooks')
 const { setTimeout: wait } = require('node:timers/promises')
 const { Forwarder } = require('@millrace/forwarder')
 const { LogWriter, lines } = require('@millrace/log-writer')
 const { OffsetLog } = require('@millrace/offset-log')
+const { runTask } = require('../../lib/run')
 
 /** @typedef {import('./works').Setting} Setting */
 /** @typedef {{ seq: number, value: any }} Forwarded */
@@ -19,8 +19,9 @@ const MIB = 2 ** 20
 const SINK_MS = 2
 const BURST_COUNT = 22_000
 const OUTAGE_COUNT = 500_000
-const WARM_COUNT = 1000
 const RECORD = { level: 30, time: 1_700_000_000_000, pid: 4242, msg: 'request finished '.repeat(12) }
+/** Of all processes. */
+const readTime = () => performance.timeOrigin + performance.now()
 
 /**
  * @param {string} folder
@@ -33,57 +34,25 @@ async function openForwarded (folder, sink) {
   return { log, writer: LogWriter(log), forwarder }
 }
 
-/** @param {Forwarded[]} records */
+/** Takes 2 ms for a record. @param {Forwarded[]} records */
 async function takeSlowly (records) {
   await wait(SINK_MS * records.length)
 }
 
-/**
- * The time of each call, in us, while a sink takes 2 ms for a record.
- * @param {Setting} setting
- * @param {any[]} records
- * @returns {Promise<Float64Array>}
- */
-async function timeCalls ({ folder, count }, records) {
-  const { log, writer, forwarder } = await openForwarded(folder, takeSlowly)
-  const times = new Float64Array(count)
-  for (let index = -WARM_COUNT; index < count; index++) {
-    const began = performance.now()
-    writer.write(records[(index + WARM_COUNT) % records.length])
-    if (index >= 0) times[index] = 1000 * (performance.now() - began)
-    if (index % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
-  }
-  await writer.close()
-  if (await log.count() !== count + WARM_COUNT) throw new Error('a record is not in the log')
-  await forwarder.close()
-  await log.close()
-  return times
-}
-
 /** A process that logs many records at once and exits, and one that forwards the rest. @param {Setting} setting */
 async function burst ({ folder }) {
-  const { exitMs, ...figures } = await new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [__filename, 'burst', folder], { stdio: ['ignore', 'pipe', 'inherit'] })
-    /** @type {any} */
-    let figures
-    let saidMs = 0
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      figures = JSON.parse(text)
-      saidMs = performance.now()
-    })
-    child.on('error', reject).on('close', (code) => {
-      if (code === 0 && figures) resolve({ ...figures, exitMs: performance.now() - saidMs })
-      else reject(new Error(`the burst exited with ${code}`))
-    })
-  })
-  const { stdout } = spawnSync(process.execPath, [__filename, 'rest', folder], { encoding: 'utf8' })
+  const { saidMs, ...figures } = await runTask({ module: __filename, task: 'runBurst', folder }, {})
+  const exit = readTime() - saidMs
+  const rest = await runTask({ module: __filename, task: 'runRest', folder }, {})
   const before = fs.readFileSync(path.join(folder, 'seen'), 'utf8').trim().split('\n')
-  const seen = new Set([...before, ...JSON.parse(stdout)].map(Number))
-  return { ...figures, exit: exitMs, missing: BURST_COUNT - seen.size }
+  return { ...figures, exit, missing: BURST_COUNT - new Set([...before, ...rest].map(Number)).size }
 }
 
-/** Logs the burst, lets the sink begin, and exits. Notes what the sink has accepted. @param {string} folder */
-async function runBurst (folder) {
+/**
+ * Logs the burst, lets the sink begin, and exits. Notes what the sink has accepted.
+ * @param {{ folder: string }} order
+ */
+async function runBurst ({ folder }) {
   const seen = fs.openSync(path.join(folder, 'seen'), 'w')
   const { writer } = await openForwarded(folder, async (records) => {
     await takeSlowly(records)
@@ -97,13 +66,11 @@ async function runBurst (folder) {
   for (let n = 1; n < BURST_COUNT; n++) writer.write({ ...RECORD, n })
   await wait(500)
   const { total: { dropped } } = writer.counters()
-  const memory = Math.max(0, process.memoryUsage.rss() - before)
-  fs.writeSync(1, JSON.stringify({ dropped, memory }))
-  process.exit()
+  return { dropped, memory: Math.max(0, process.memoryUsage.rss() - before), saidMs: readTime() }
 }
 
-/** Forwards the rest, to a sink that is fast. @param {string} folder */
-async function runRest (folder) {
+/** Forwards the rest, to a sink that is fast. @param {{ folder: string }} order */
+async function runRest ({ folder }) {
   /** @type {number[]} */
   const seen = []
   const { log, writer, forwarder } = await openForwarded(folder, async (records) => {
@@ -113,7 +80,7 @@ async function runRest (folder) {
   await forwarder.close()
   await writer.close()
   await log.close()
-  process.stdout.write(JSON.stringify(seen))
+  return seen
 }
 
 /** A sink that answers 503 while records are appended, and then comes back. */
@@ -125,12 +92,9 @@ async function outage () {
   return { drained: drainedPerSecond, memory: memoryMiB * MIB }
 }
 
-if (require.main === module) {
-  const [, , what, folder] = process.argv
-  if (what === 'burst') runBurst(folder)
-  else runRest(folder)
-}
-
-exports.timeCalls = timeCalls
+exports.openForwarded = openForwarded
+exports.takeSlowly = takeSlowly
 exports.burst = burst
+exports.runBurst = runBurst
+exports.runRest = runRest
 exports.outage = outage

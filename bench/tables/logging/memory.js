@@ -1,39 +1,16 @@
 'use strict'
-// How much memory a process takes that logs, over one of Node.js that does nothing. Also that process: node memory.js
-// PEER HOW FOLDER OPTIONS
+// How much memory a process takes that logs, over one of Node.js that does nothing.
 
-const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const { setTimeout: wait } = require('node:timers/promises')
-const { ChildError } = require('../../lib/run')
+const { memoryOf } = require('../../lib/measure')
+const { loadParts, runTask } = require('../../lib/run')
 
-// `resourceUsage` is never below the peak of the parent process, so ask Linux.
-const STATUS = '/proc/self/status'
-const KIB = 1024
 const SECONDS = 2
 const PER_SECOND = 100_000
 const TURNS_PER_SECOND = 100
 const BURST_COUNT = 1_000_000
 const RECORD = { level: 30, time: 1_700_000_000_000, pid: 4242, msg: 'request finished '.repeat(7) }
-
-/** @type {(name: string, how: string, folder: string, options: any) => number} bytes */
-function measureProcess (...order) {
-  const args = order.map((part) => typeof part === 'string' ? part : JSON.stringify(part))
-  const { status, stdout, stderr } = spawnSync(process.execPath, [__filename, ...args], { encoding: 'utf8' })
-  // Its own words, and not where in this folder it failed.
-  if (status !== 0) throw new Error(new ChildError(`exited with ${status}`, stderr).reason)
-  return Number(stdout)
-}
-
-/** @type {(peer: string, folder: string, options: any) => Record<string, number>} */
-function measureMemory (peer, folder, options) {
-  const bare = measureProcess('bare', 'idle', folder, {})
-  const of = (/** @type {string} */ how) => {
-    fs.mkdirSync(`${folder}/${how}`)
-    return Math.max(0, measureProcess(peer, how, `${folder}/${how}`, options) - bare)
-  }
-  return { idle: of('idle'), loaded: of('loaded'), peak: of('peak') }
-}
 
 /** @type {Record<string, (write: (record: any, level: 'info') => void) => Promise<void>>} */
 const LOADS = {
@@ -49,20 +26,36 @@ const LOADS = {
   }
 }
 
-/** @type {(name: string, how: string, folder: string, options: string) => Promise<void>} */
-async function run (name, how, folder, options) {
-  const open = name === 'bare' ? null : require('./outlets').parts.find((peer) => peer.name === name)?.open
-  const outlet = await open?.(folder, JSON.parse(options))
-  await LOADS[how](outlet?.write ?? (() => {}))
-  const field = how === 'peak' ? 'VmHWM' : 'VmRSS'
-  const [, size] = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(fs.readFileSync(STATUS, 'utf8')) ?? []
-  await outlet?.end()
-  process.stdout.write(String(Number(size) * KIB))
+/** @type {(name: string, folder: string, options: any) => Promise<Record<string, number>>} bytes */
+async function measureMemory (name, folder, options) {
+  const [peer] = loadParts(require.resolve('./outlets')).filter((one) => one.name === name)
+  const run = (/** @type {string} */ how, /** @type {Record<string, any>} */ parts) => {
+    return runTask({ module: __filename, task: 'log', how, folder: `${folder}/${how}`, options }, parts).catch((err) => {
+      // Its own words, and not where in this folder it failed.
+      throw new Error(err.reason ?? err.message)
+    })
+  }
+  const bare = await run('idle', {})
+  /** @type {Record<string, number>} */
+  const figures = {}
+  for (const how of Object.keys(LOADS)) {
+    fs.mkdirSync(`${folder}/${how}`)
+    figures[how] = Math.max(0, await run(how, { peer }) - bare)
+  }
+  return figures
 }
 
-if (require.main === module) {
-  const [, , name, how, folder, options] = process.argv
-  run(name, how, folder, options)
+/**
+ * In a process of its own.
+ * @type {(order: { peer?: any, how: string, folder: string, options: any }) => Promise<number>}
+ */
+async function log ({ peer, how, folder, options }) {
+  const outlet = await peer?.open(folder, options)
+  await LOADS[how](outlet?.write ?? (() => {}))
+  const size = memoryOf('self', how === 'peak' ? 'VmHWM' : 'VmRSS')
+  await outlet?.end()
+  return size
 }
 
 exports.measureMemory = measureMemory
+exports.log = log

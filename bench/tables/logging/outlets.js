@@ -17,18 +17,22 @@ const COUNT = 'SELECT count(*) FROM logs'
 const PATHS = ['password', '*.password', 'req.headers.authorization']
 
 /** @typedef {{ level: number, msg: string, [name: string]: unknown }} Entry */
+/** @typedef {'info' | 'error'} LevelName */
 
 /**
  * @typedef {object} Outlet  of one thread
- * @property {(record: any, level: 'info' | 'error') => void} write
+ * @property {(record: any, level: LevelName) => void} write
  * @property {(isSynced: boolean) => void} [flush]  what was written is in the kernel, or on the disk, when it returns
  * @property {() => Promise<void>} [flushed]  resolves when what was written is on the disk
  * @property {() => unknown} end  resolves when everything is in the kernel
  * @property {() => unknown} close  not measured
  * @property {(entry: Entry) => any} [toRecord]  what `write` gets for an entry; the entry itself by default
- */
-
-/**
+ *
+ * @typedef {object} Shared  one log for all threads: what its owner does
+ * @property {() => import('@millrace/log-writer/threads').Channel} connect  for one thread
+ * @property {() => void} end  everything is in the kernel when it returns
+ * @property {() => Promise<void>} close  not measured
+ *
  * @typedef {object} Logger  `kind` is millrace, logger, database, python or limit
  * @property {(folder: string, options: any) => Outlet | Promise<Outlet>} [open]  in an empty folder
  * @property {(folder: string) => Promise<Shared>} [share]  one log for all threads, which `open` gets a channel to
@@ -37,57 +41,60 @@ const PATHS = ['password', '*.password', 'req.headers.authorization']
  * @property {() => string[]} [findPackages]  that were used, if the peer has a choice
  *
  * @typedef {import('../../engine/row').Peer & Logger} Peer
+ */
+
+/** @param {any} record */
+const toText = (record) => typeof record === 'string' ? record : JSON.stringify(record)
+/** pino adds the level itself. @param {Entry} entry */
+const withoutLevel = ({ level, ...rest }) => rest
+
+/** @type {(folder: string, options?: object) => Promise<any>} */
+async function openLog (folder, options) {
+  const log = OffsetLog(path.join(folder, 'log'), { codec: lines, ...options })
+  await log.ready()
+  return log
+}
+
+/**
+ * A log writer on a log of its own.
+ * @type {(log: any, options?: object) => Outlet & { writer: any, flush: (isSynced: boolean) => void }}
+ */
+function writeTo (log, options) {
+  const writer = LogWriter(log, options)
+  const flush = (/** @type {boolean} */ isSynced) => {
+    if (!writer.flushSync({ sync: isSynced })) throw new Error('a record is not in the log')
+  }
+  return {
+    writer,
+    write: (record, level) => writer.write(record, level),
+    flush,
+    flushed: () => writer.flush(),
+    end: () => flush(false),
+    close: () => writer.close().then(() => log.close())
+  }
+}
 
 /**
  * Millrace's log writer.
  * @type {(folder: string, options: { waiting?: number, bytes?: number, eager?: any, fsync?: any }) => Promise<Outlet>}
  */
 async function openMillrace (folder, { waiting = 8192, bytes = 1024 * 1024, eager = {}, fsync }) {
-  const log = OffsetLog(path.join(folder, 'log'), { codec: lines, ...(fsync && { fsync }) })
-  await log.ready()
   // Where less may wait than a usual batch, the caller writes when the queue is full.
   const batch = { count: waiting < 512 ? waiting + 1 : 512, bytes: bytes < 64 * 1024 ? bytes + 1 : 64 * 1024 }
-  const writer = LogWriter(log, { batch, queue: { count: waiting, bytes }, eager })
-  return {
-    write: (record, level) => writer.write(record, level),
-    flush: (isSynced) => {
-      if (!writer.flushSync({ sync: isSynced })) throw new Error('a record is not in the log')
-    },
-    flushed: () => writer.flush(),
-    end () {
-      if (!writer.flushSync({ sync: false })) throw new Error('a record is not in the log')
-    },
-    async close () {
-      await writer.close()
-      await log.close()
-    }
-  }
+  return writeTo(await openLog(folder, fsync && { fsync }), { batch, queue: { count: waiting, bytes }, eager })
 }
-
-/**
- * One log for all threads: what its owner does.
- * @typedef {object} Shared
- * @property {() => import('@millrace/log-writer/threads').Channel} connect  for one thread
- * @property {() => void} end  everything is in the kernel when it returns
- * @property {() => Promise<void>} close  not measured
- */
 
 /** @param {string} folder @returns {Promise<Shared>} */
 async function shareMillrace (folder) {
-  const log = OffsetLog(path.join(folder, 'log'), { codec: lines })
-  await log.ready()
-  const writer = LogWriter(log)
+  const { writer, end, close } = writeTo(await openLog(folder))
   const shared = shareWriter(writer)
   return {
     connect: () => shared.connect(),
     end () {
       shared.close()
-      if (!writer.flushSync({ sync: false })) throw new Error('a record is not in the log')
+      end()
     },
-    async close () {
-      await writer.close()
-      await log.close()
-    }
+    close: async () => { await close() }
   }
 }
 
@@ -104,8 +111,7 @@ function openThread (_, { channel }) {
  * @type {(folder: string, options: PinoOptions) => Promise<Outlet>}
  */
 async function openMillracePino (folder, { bytes = 1024 * 1024, redact }) {
-  const log = OffsetLog(path.join(folder, 'log'), { codec: lines })
-  await log.ready()
+  const log = await openLog(folder)
   const { destination, preset } = require('@millrace/pino')
   // What waits in memory is bounded, as with the other loggers, and not written line by line.
   const batched = { handleSignals: false, queue: { bytes } }
@@ -113,21 +119,19 @@ async function openMillracePino (folder, { bytes = 1024 * 1024, redact }) {
     ? preset('production', log, batched)
     : [redact === 'paths' && { redact: PATHS }, destination(log, { ...batched, redact: redact === 'form' })]
   const logger = loadPeer('pino')({ ...options, base: null, timestamp: false }, to)
+  const flush = (/** @type {boolean} */ isSynced) => { to.writer.flushSync({ sync: isSynced }) }
   return {
     write: (record, level) => logger[level](record),
-    flush: (isSynced) => { to.writer.flushSync({ sync: isSynced }) },
-    end: () => { to.writer.flushSync({ sync: false }) },
-    async close () {
-      await to.close()
-      await log.close()
-    },
-    toRecord: ({ level, ...rest }) => rest
+    flush,
+    end: () => flush(false),
+    close: () => to.close().then(() => log.close()),
+    toRecord: withoutLevel
   }
 }
 
 /** @param {string} folder */
 async function countMillrace (folder) {
-  const log = OffsetLog(path.join(folder, 'log'), { codec: lines, flags: 'r' })
+  const log = await openLog(folder, { flags: 'r' })
   const count = await log.count()
   await log.close()
   return count
@@ -147,8 +151,7 @@ async function countMillrace (folder) {
 function openSqlite (folder, { journal = 'WAL', synchronous = 'NORMAL', waiting = 1, isEager, isInMemory }) {
   const { db, column } = connectSqlite(isInMemory ? ':memory:' : path.join(folder, 'sqlite'))
   db.exec(`PRAGMA journal_mode = ${journal}; PRAGMA synchronous = ${synchronous}; CREATE TABLE logs (data TEXT)`)
-  const insert = db.prepare('INSERT INTO logs (data) VALUES (?)')
-  const [begin, commit] = [db.prepare('BEGIN'), db.prepare('COMMIT')]
+  const [insert, begin, commit] = ['INSERT INTO logs (data) VALUES (?)', 'BEGIN', 'COMMIT'].map((sql) => db.prepare(sql))
   /** @type {string[]} */
   let texts = []
   const flush = () => {
@@ -193,42 +196,34 @@ function findSqlite () {
   return [name]
 }
 
-/**
- * The destination of pino, without its serialisation.
- * @param {string} folder
- * @param {{ minLength?: number, isEager?: boolean }} options
- * @returns {Outlet}
- */
-function openPinoDestination (folder, { minLength = 0, isEager = false }) {
-  const destination = loadPeer('pino').destination({ dest: path.join(folder, 'log'), sync: true, minLength })
-  return toOutlet(destination, (record) => destination.write(`${toText(record)}\n`), isEager)
+/** @typedef {{ minLength?: number, isEager?: boolean, redact?: 'paths' }} BoomOptions */
+
+/** The destination of pino, without its serialisation. @type {(folder: string, options: BoomOptions) => any} */
+function createBoom (folder, { minLength = 0 }) {
+  return loadPeer('pino').destination({ dest: path.join(folder, 'log'), sync: true, minLength })
 }
 
 /**
  * pino as a program uses it: it adds the level and serialises. It writes the same bytes.
- * @param {string} folder
- * @param {{ minLength?: number, isEager?: boolean, redact?: 'paths' }} options
- * @returns {Outlet}
+ * @type {(folder: string, options: BoomOptions) => Outlet}
  */
-function openPino (folder, { minLength = 0, isEager = false, redact }) {
-  const pino = loadPeer('pino')
-  const destination = pino.destination({ dest: path.join(folder, 'log'), sync: true, minLength })
-  const logger = pino({ base: null, timestamp: false, ...(redact && { redact: PATHS }) }, destination)
-  const write = (/** @type {any} */ record, /** @type {'info' | 'error'} */ level) => logger[level](record)
-  return { ...toOutlet(destination, write, isEager), toRecord: ({ level, ...rest }) => rest }
+function openPino (folder, options) {
+  const destination = createBoom(folder, options)
+  const redact = options.redact && { redact: PATHS }
+  const logger = loadPeer('pino')({ base: null, timestamp: false, ...redact }, destination)
+  return { ...toOutlet(destination, options, (record, level) => logger[level](record)), toRecord: withoutLevel }
 }
 
-/** @type {(folder: string, options: { minLength?: number }) => Promise<Outlet>} */
+/** @type {(folder: string, options: BoomOptions) => Promise<Outlet>} */
 async function openPinoRoll (folder, { minLength = 0 }) {
-  const destination = await loadPeer('pino-roll')({ file: path.join(folder, 'log'), size: '100m', sync: true, minLength })
-  return toOutlet(destination, (record) => destination.write(`${toText(record)}\n`), false)
+  return toOutlet(await loadPeer('pino-roll')({ file: path.join(folder, 'log'), size: '100m', sync: true, minLength }), {})
 }
 
 /**
  * For a SonicBoom. Its own `flushSync` also syncs, so the buffer is emptied by setting its least length to zero.
- * @type {(destination: any, write: Outlet['write'], isEager: boolean) => Outlet}
+ * @type {(destination: any, options: BoomOptions, write?: Outlet['write']) => Outlet}
  */
-function toOutlet (destination, write, isEager) {
+function toOutlet (destination, { isEager = false }, write = (/** @type {any} */ record) => destination.write(`${toText(record)}\n`)) {
   const { minLength } = destination
   const flush = (/** @type {boolean} */ isSynced) => {
     destination.minLength = 0
@@ -248,8 +243,10 @@ function toOutlet (destination, write, isEager) {
   }
 }
 
-/** winston with its File transport. What waits for the file is in memory, without a bound. */
-/** @type {(folder: string) => Outlet} */
+/**
+ * winston with its File transport. What waits for the file is in memory, without a bound.
+ * @type {(folder: string) => Outlet}
+ */
 function openWinston (folder) {
   const { createLogger, format, transports } = loadPeer('winston')
   const file = new transports.File({ filename: path.join(folder, 'log') })
@@ -266,8 +263,10 @@ function openWinston (folder) {
   }
 }
 
-/** The least that any logger must do: a write of the system for each record, or for so many. */
-/** @type {(folder: string, options: { waiting?: number, isEager?: boolean }) => Outlet} */
+/**
+ * The least that any logger must do: a write of the system for each record, or for so many.
+ * @type {(folder: string, options: { waiting?: number, isEager?: boolean }) => Outlet}
+ */
 function openBare (folder, { waiting = 1, isEager = false }) {
   const fd = fs.openSync(path.join(folder, 'log'), 'w')
   let [text, count] = ['', 0]
@@ -287,11 +286,6 @@ function openBare (folder, { waiting = 1, isEager = false }) {
     end: () => flush(false),
     close: () => fs.closeSync(fd)
   }
-}
-
-/** @param {any} record */
-function toText (record) {
-  return typeof record === 'string' ? record : JSON.stringify(record)
 }
 
 /** @param {string} folder */
@@ -315,25 +309,21 @@ function runPython (logger) {
   }
 }
 
-/** @type {(name: string, label: string, kind: Peer['kind'], packages: string[], how: Partial<Peer>) => Peer} */
-function peer (name, label, kind, packages, how) {
-  return { name, label, kind, packages, ...how }
-}
+const ours = { kind: 'millrace', packages: ['@millrace/log-writer', '@millrace/offset-log'], count: countMillrace }
+const logger = { kind: 'logger', count: countLines }
+const standIns = { 'better-sqlite3': 'node:sqlite' }
 
+/** @type {Peer[]} */
 exports.parts = [
-  peer('millrace', 'Millrace', 'millrace', ['@millrace/log-writer', '@millrace/offset-log'],
-    { open: openMillrace, count: countMillrace }),
-  peer('millrace-shared', 'Millrace, one log', 'millrace', ['@millrace/log-writer', '@millrace/offset-log'],
-    { open: openThread, share: shareMillrace, count: countMillrace }),
-  peer('millrace-pino', 'pino on Millrace', 'millrace', ['@millrace/pino', 'pino'],
-    { open: openMillracePino, count: countMillrace }),
-  peer('sqlite', 'SQLite', 'database', ['better-sqlite3'],
-    { open: openSqlite, count: countSqlite, findPackages: findSqlite, standIns: { 'better-sqlite3': 'node:sqlite' } }),
-  peer('pino', 'pino', 'logger', ['pino'], { open: openPino, count: countLines }),
-  peer('pino-destination', 'pino.destination', 'logger', ['pino'], { open: openPinoDestination, count: countLines }),
-  peer('pino-roll', 'pino-roll', 'logger', ['pino-roll'], { open: openPinoRoll, count: countLines }),
-  peer('winston', 'winston', 'logger', ['winston'], { open: openWinston, count: countLines }),
-  peer('python', 'Python logging', 'python', [], { measure: runPython('logging') }),
-  peer('fapilog', 'fapilog', 'python', [], { measure: runPython('fapilog') }),
-  peer('bare', 'bare write', 'limit', [], { open: openBare, count: countLines })
+  { ...ours, name: 'millrace', label: 'Millrace', open: openMillrace },
+  { ...ours, name: 'millrace-shared', label: 'Millrace, one log', open: openThread, share: shareMillrace },
+  { ...ours, name: 'millrace-pino', label: 'pino on Millrace', packages: ['@millrace/pino', 'pino'], open: openMillracePino },
+  { name: 'sqlite', label: 'SQLite', kind: 'database', packages: ['better-sqlite3'], standIns, open: openSqlite, count: countSqlite, findPackages: findSqlite },
+  { ...logger, name: 'pino', label: 'pino', packages: ['pino'], open: openPino },
+  { ...logger, name: 'pino-destination', label: 'pino.destination', packages: ['pino'], open: (folder, options) => toOutlet(createBoom(folder, options), options) },
+  { ...logger, name: 'pino-roll', label: 'pino-roll', packages: ['pino-roll'], open: openPinoRoll },
+  { ...logger, name: 'winston', label: 'winston', packages: ['winston'], open: openWinston },
+  { name: 'python', label: 'Python logging', kind: 'python', measure: runPython('logging') },
+  { name: 'fapilog', label: 'fapilog', kind: 'python', measure: runPython('fapilog') },
+  { name: 'bare', label: 'bare write', kind: 'limit', open: openBare, count: countLines }
 ]

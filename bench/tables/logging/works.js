@@ -5,12 +5,12 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { performance } = require('node:perf_hooks')
 const { Worker, isMainThread, parentPort, workerData } = require('node:worker_threads')
+const { shareAt } = require('../../engine/tail')
 const { time } = require('../../lib/measure')
 const { createPrng } = require('../../lib/prng')
 const { median } = require('../../lib/report')
-const { burst, outage, timeCalls } = require('./forwarding')
+const { burst, openForwarded, outage, takeSlowly } = require('./forwarding')
 const { measureMemory } = require('./memory')
 const outlets = require('./outlets')
 const { measureClock, measureQueue, measureReuse } = require('./parts')
@@ -19,10 +19,6 @@ const { measureClock, measureQueue, measureReuse } = require('./parts')
 /** @typedef {import('./outlets').Outlet} Outlet */
 /** @typedef {import('./outlets').Entry} Entry */
 /** @typedef {Record<string, number>} Figures */
-
-/** @typedef {import('../../engine/row').Row} Row */
-/** A row, as it is written. @typedef {Omit<Row, 'what' | 'measure'> & { work: string }} Given */
-/** @typedef {Omit<import('../../engine/row').Group, 'rows'> & { rows: Given[] }} GivenGroup */
 
 /**
  * @typedef {object} Setting
@@ -45,8 +41,9 @@ const SEED = 19
 const TIME = 1_700_000_000_000
 const LEVELS = { info: 30, error: 50 }
 const WORDS = ['connection', 'accepted', 'request', 'finished', 'timeout', 'upstream', 'cache', 'miss', 'retry', 'after', 'user', 'session']
-// The first samples compile the code. A sample of few records says little, so there are many of them.
+// A sample of few records says little, so there are many of them.
 const WARM_COUNT = 30_000
+const SINK_WARM_COUNT = 1000
 const SAMPLE_COUNT = 3
 const SMALL_COUNT = 2000
 const SMALL_SAMPLE_COUNT = 25
@@ -78,60 +75,82 @@ async function measure ({ row, peer, side: options, setting: given, folder, samp
   const found = peer.measure
     ? await peer.measure(row.work, { ...setting, records: createEntries(setting) })
     : await WORKS[row.work](peer, setting)
-  const figures = /** @type {Row} */ (row).figures.map(({ figure }) => [figure, found[figure]])
+  const figures = row.figures.map((/** @type {{ figure: string }} */ { figure }) => [figure, found[figure]])
   return { figures: Object.fromEntries(figures), ...(peer.findPackages && { packages: peer.findPackages() }) }
+}
+
+/**
+ * Opens an outlet, lets `use` write, and counts what is stored afterwards: that must be as many as `use` says.
+ * @template Value
+ * @param {Peer} peer
+ * @param {Setting} setting
+ * @param {(outlet: Outlet, input: ReturnType<typeof createInput>) => Promise<{ count: number, value: Value }>} use
+ * @param {number} [index]  of its folder
+ */
+async function withOutlet (peer, setting, use, index = 0) {
+  const folder = makeFolder(setting.folder, index)
+  const outlet = await open(peer, folder, setting)
+  const { count, value } = await use(outlet, createInput(outlet, setting))
+  await outlet.close()
+  await check(peer, folder, count)
+  fs.rmSync(folder, { recursive: true })
+  return value
 }
 
 /** @type {Record<string, (peer: Peer, setting: Setting) => Promise<Figures>>} */
 const WORKS = {
-  /** Records a second, until everything is in the kernel. */
+  /** Records a second, until everything is in the kernel. The first samples compile the code. */
   async fill (peer, setting) {
-    const rates = await takeFresh(peer, setting, (outlet, input) => fill(outlet, input, setting))
-    return { rate: median(rates) }
+    const { count, samples = count <= SMALL_COUNT ? SMALL_SAMPLE_COUNT : SAMPLE_COUNT } = setting
+    const warmCount = Math.max(1, Math.ceil(WARM_COUNT / count))
+    /** @type {number[]} */
+    const rates = []
+    for (let sample = 0; sample < warmCount + samples; sample++) {
+      rates.push(await withOutlet(peer, setting, async (outlet, input) => {
+        begin(outlet, input)
+        const ms = await time(() => fill(outlet, input, setting))
+        return { count: 1 + count, value: count / ms * 1000 }
+      }, sample))
+    }
+    return { rate: median(rates.slice(warmCount)) }
   },
 
   /** Records a second by producers that each wait until their record is on the disk. */
   async wait (peer, { seconds = 1, appenders = 1, ...setting }) {
-    const folder = makeFolder(setting.folder, 0)
-    const outlet = await open(peer, folder, setting)
-    const { records, levels } = createInput(outlet, setting)
-    const endMs = performance.now() + seconds * 1000
-    let count = 0
-    const ms = await time(() => Promise.all(Array.from({ length: appenders }, async () => {
-      while (performance.now() < endMs) {
-        const index = count++ % DISTINCT
-        outlet.write(records[index], levels[index])
-        if (appenders > 1) await outlet.flushed?.()
-      }
-    })))
-    await outlet.end()
-    await outlet.close()
-    await check(peer, folder, count)
-    return { rate: count / ms * 1000 }
+    return withOutlet(peer, setting, async (outlet, { records, levels }) => {
+      const endMs = performance.now() + seconds * 1000
+      let count = 0
+      const ms = await time(() => Promise.all(Array.from({ length: appenders }, async () => {
+        while (performance.now() < endMs) {
+          const index = count++ % DISTINCT
+          outlet.write(records[index], levels[index])
+          if (appenders > 1) await outlet.flushed?.()
+        }
+      })))
+      await outlet.end()
+      return { count, value: { rate: count / ms * 1000 } }
+    })
   },
 
-  /** The time of each call, in us. The event loop has a turn after every hundred. */
+  /** The time of each call, in us. */
   async latency (peer, setting) {
-    const folder = makeFolder(setting.folder, 0)
-    const outlet = await open(peer, folder, setting)
-    const { records, levels } = createInput(outlet, setting)
-    const times = new Float64Array(setting.count)
-    for (let index = -WARM_COUNT; index < setting.count; index++) {
-      const at = (index + WARM_COUNT) % DISTINCT
-      const began = performance.now()
-      outlet.write(records[at], levels[at])
-      if (index >= 0) times[index] = 1000 * (performance.now() - began)
-      if (index % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
-    }
-    await outlet.end()
-    await outlet.close()
-    await check(peer, folder, setting.count + WARM_COUNT)
-    return describeTimes(times)
+    return describeTimes(await withOutlet(peer, setting, async (outlet, { records, levels }) => {
+      const value = await timeCalls(setting.count, WARM_COUNT, (at) => outlet.write(records[at], levels[at]))
+      await outlet.end()
+      return { count: setting.count + WARM_COUNT, value }
+    }))
   },
 
   /** The same beside a sink that takes 2 ms for a record. */
   async sink (_, setting) {
-    return describeTimes(await timeCalls(setting, createEntries(setting)))
+    const records = createEntries(setting)
+    const { log, writer, forwarder } = await openForwarded(setting.folder, takeSlowly)
+    const times = await timeCalls(setting.count, SINK_WARM_COUNT, (at) => writer.write(records[at]))
+    await writer.close()
+    if (await log.count() !== setting.count + SINK_WARM_COUNT) throw new Error('a record is not in the log')
+    await forwarder.close()
+    await log.close()
+    return describeTimes(times)
   },
 
   burst: (_, setting) => burst(setting),
@@ -181,26 +200,29 @@ async function fill (outlet, { records, levels }, { count, flushEvery = Infinity
   await outlet.end()
 }
 
-/** @type {(peer: Peer, setting: Setting, work: (outlet: Outlet, input: any) => Promise<void>) => Promise<number[]>} */
-async function takeFresh (peer, setting, work) {
-  const { count, samples = count <= SMALL_COUNT ? SMALL_SAMPLE_COUNT : SAMPLE_COUNT } = setting
-  const warmCount = Math.max(1, Math.ceil(WARM_COUNT / count))
-  /** @type {number[]} */
-  const rates = []
-  for (let sample = 0; sample < warmCount + samples; sample++) {
-    const folder = makeFolder(setting.folder, sample)
-    const outlet = await open(peer, folder, setting)
-    const input = createInput(outlet, setting)
-    // The first record makes files longer, and what else happens only once.
-    outlet.write(input.records[0], 'error')
-    outlet.flush?.(false)
-    const ms = await time(() => work(outlet, input))
-    await outlet.close()
-    await check(peer, folder, 1 + count)
-    fs.rmSync(folder, { recursive: true })
-    if (sample >= warmCount) rates.push(count / ms * 1000)
+/**
+ * The first record makes files longer, and what else happens only once.
+ * @type {(outlet: Outlet, input: any) => void}
+ */
+function begin (outlet, { records }) {
+  outlet.write(records[0], 'error')
+  outlet.flush?.(false)
+}
+
+/**
+ * The time of each call, in us, after those that warm the code. The event loop has a turn after every hundred.
+ * @type {(count: number, warmCount: number, write: (at: number) => unknown) => Promise<Float64Array>}
+ */
+async function timeCalls (count, warmCount, write) {
+  const times = new Float64Array(count)
+  for (let index = -warmCount; index < count; index++) {
+    const at = (index + warmCount) % DISTINCT
+    const began = performance.now()
+    write(at)
+    if (index >= 0) times[index] = 1000 * (performance.now() - began)
+    if (index % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
-  return rates
+  return times
 }
 
 /** @type {(peer: Peer, folder: string, setting: Setting) => Outlet | Promise<Outlet>} */
@@ -224,18 +246,8 @@ function makeFolder (root, index) {
 
 /** @type {(times: Float64Array) => Figures} */
 function describeTimes (times) {
-  times.sort()
-  const at = (/** @type {number} */ share) => times[Math.floor(share * (times.length - 1))]
-  return {
-    average: times.reduce((sum, one) => sum + one, 0) / times.length,
-    p50: at(0.5),
-    p90: at(0.9),
-    p95: at(0.95),
-    p99: at(0.99),
-    p999: at(0.999),
-    p9999: at(0.9999),
-    max: at(1)
-  }
+  const at = shareAt(times)
+  return { p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), p999: at(0.999), p9999: at(0.9999), max: at(1) }
 }
 
 /** A thread warms its code, waits, fills its outlet, waits again, and closes it. */
@@ -250,8 +262,7 @@ async function runThread () {
   await other.close()
   const outlet = await open(peer, folder, setting)
   const input = createInput(outlet, setting)
-  outlet.write(input.records[0], 'error')
-  outlet.flush?.(false)
+  begin(outlet, input)
   const begun = next()
   port.postMessage('ready')
   await begun

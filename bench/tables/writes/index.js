@@ -1,36 +1,26 @@
 'use strict'
 // `npm run bench -- writes`: how long an append takes in each layer, by the records of a batch.
 
-const { drawSizes } = require('../../engine/draw')
-const { formatRange, gridOfSizes, listAbsent, textsOfSizes, toMarkdown } = require('../../engine/grids')
 const { loadParts } = require('../../lib/run')
-const { ROUND, SIZES } = require('./rows')
-
-/** @type {import('./rows').WriteRow[]} */
-const rows = loadParts(require.resolve('./rows'))
+const { showSizes } = require('../sizes')
+const { ROUND } = require('./rows')
 
 /** @type {import('../../engine/row').Table} */
 exports.table = {
   name: 'writes',
   about: 'Times appends in each layer, one batch after the other, by the records of a batch.',
-  groups: [{ name: 'writes', title: 'Appends', rows }],
+  groups: [{ name: 'writes', title: 'Appends', rows: loadParts(require.resolve('./rows')) }],
   peers: loadParts(require.resolve('./peers')),
   runs: 5,
   budgetMs: 8 * 60_000,
   takes: { minutes: 8, bytes: 0.3e9 },
   records: 100 * ROUND,
-  format: (results, { rows, peers }) => [
-    'us a record, median (min-max); ratio: to the first column',
-    ...textsOfSizes(results, { rows, peers }, 'batch', String),
-    ...listAbsent(results, rows, peers)
-  ],
-  tables: {
-    '': (results, shown) => toMarkdown(gridOfSizes(results, shown, {
-      head: 'us a record|batch', lead: ({ name }, at) => [`\`${name}\``, String(at)], sizes: SIZES, format: formatRange(results)
-    }))
-  },
-  charts: {
-    writes: (results, shown) => drawSizes(results, shown, {
+  ...showSizes({
+    unit: 'us a record',
+    size: 'batch',
+    nameOf: String,
+    chart: 'writes',
+    words: {
       title: 'Time to append a record, by batch size',
       subtitle: 'Time for each record, by the records of a batch; lower is better, both axes logarithmic. Thin lines: ' +
         'from the fastest run to the slowest.',
@@ -40,6 +30,6 @@ exports.table = {
       unit: 'us',
       axis: 'records a batch',
       formatSize: String
-    })
-  }
+    }
+  })
 }

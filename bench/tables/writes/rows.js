@@ -13,7 +13,7 @@ const { BlockFile } = require('@millrace/block-file')
 const { OffsetLog } = require('@millrace/offset-log')
 const { DEFAULT_SEED, createMessages } = require('../../lib/messages')
 const { call, time } = require('../../lib/measure')
-const { CODECS, openRecords } = require('../../lib/readers')
+const { CODECS, identity, openRecords } = require('../../lib/readers')
 
 const SIZES = [1, 10, 100, 1000]
 // So many messages are appended again and again: a whole number of batches of each size.
@@ -39,8 +39,6 @@ const KIB = 1024
  * @typedef {import('../../engine/row').Row & Layer} WriteRow
  */
 
-const same = (/** @type {any} */ value) => value
-const identity = { encode: same, decode: same, buffer: true }
 /** Those of flumelog-offset. */
 const THEIRS = { json: flumecodec.json, binary: { encode: bipf.allocAndEncode, decode: bipf.decode, buffer: true } }
 

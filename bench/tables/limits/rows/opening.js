@@ -2,12 +2,12 @@
 // Rows about opening a log. After a clean close, the time must not depend on the log's size. After a crash, it must
 // depend only on how much was unsynced.
 
-const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const { OffsetLog } = require('@millrace/offset-log')
 const { time } = require('../../../lib/measure')
 const { BLOCK_SIZE } = require('../../../lib/readers')
+const { runTask } = require('../../../lib/run')
 const { syncFile } = require('../../../lib/work-file')
 const { packFarCommit, sumPages } = require('../insides')
 const { RECORD_SIZE, createRecords, readSpans, writeCommits } = require('../runners')
@@ -49,25 +49,25 @@ async function prepareSizes ({ folder }) {
 }
 
 /** @param {import('../../../engine/row').Context} context */
-function prepareCrash ({ folder }) {
+async function prepareCrash ({ folder }) {
   const file = path.join(folder, 'crashed.log')
-  leaveCrashed(file)
+  await leaveCrashed(file)
   return { file }
 }
 
 /** @param {string} file  made anew, with the lock of a killed process */
-function leaveCrashed (file) {
+async function leaveCrashed (file) {
   fs.rmSync(file, { force: true })
-  const { signal, stderr } = spawnSync(process.execPath, [__filename, file], { encoding: 'utf8' })
-  if (signal !== 'SIGKILL') throw new Error(`the process that was to crash ended by itself: ${stderr}`)
+  const end = await runTask({ module: __filename, task: 'crash', file }, {}).catch((err) => err)
+  if (end.reason !== 'was ended by SIGKILL') throw new Error(`the process that was to crash ended by itself: ${end.message}`)
 }
 
 /**
- * Runs when this file is the main module. Leaves a log as a killed process does: durable up to a point, followed by
- * whole commits that were never synced.
- * @param {string} file
+ * In a process of its own. Leaves a log as a killed process does: durable up to a point, followed by whole commits that
+ * were never synced.
+ * @param {{ file: string }} order
  */
-async function crash (file) {
+async function crash ({ file }) {
   const log = OffsetLog(file, { framing: 'checked', fsync: 'never' })
   const records = createRecords(RECORDS_PER_COMMIT)
   const fill = async (/** @type {number} */ size) => {
@@ -125,7 +125,7 @@ function openRecovery ({ folder }) {
   let since = -1
   return {
     async sample () {
-      leaveCrashed(file)
+      await leaveCrashed(file)
       /** @type {any} */
       let log
       const ms = await time(() => {
@@ -165,7 +165,6 @@ function openSyncReadAndSum ({ folder }) {
   }
 }
 
-if (require.main === module) crash(process.argv[2])
-
+exports.crash = crash
 exports.openAgain = openAgain
 exports.writeLargeLog = writeLargeLog

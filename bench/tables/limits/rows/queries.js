@@ -8,7 +8,7 @@ const { findAnswers } = require('../logs')
 const { openBareLoop, timeReader } = require('../runners')
 const { reads, readsPath, toRow } = require('../shared')
 
-/** @typedef {import('../logs').FoundLog} FoundLog */
+/** @typedef {import('../../../engine/row').Row} Row */
 /** @typedef {'json' | 'binary'} Format */
 /** @typedef {{ encode: (value: any) => Buffer, decode: (buf: Buffer) => any }} Codec */
 
@@ -21,72 +21,69 @@ const BINARY = { encode: (value) => encode(value), decode: (buf) => decode(buf) 
 /** @type {Codec} */
 const JSON_TEXT = { encode: (value) => Buffer.from(JSON.stringify(value)), decode: (buf) => JSON.parse(buf.toString()) }
 
-const over = { within: 2.3, samples: 7 }
 const beside = { samples: 5, otherSamples: 1 }
-const besideEquality = { within: 1.5, samples: 7 }
-/** @type {import('../shared').OpenSide} */
-const inJson = (log) => openQuery(log, 'json')
-/** @type {import('../shared').OpenSide} */
-const inBinary = (log) => openQuery(log, 'binary')
+/** @type {(codec: Format) => import('../shared').OpenSide} */
+const by = (codec) => ({ path, where }) => found(openRecords(path, { codec, where }), codec)
 /** @type {import('../shared').OpenSide} */
 const parseAndCompare = ({ path, json = path, root }) => found(openParseAndCompare(json, root), 'json')
 
-/** @type {(codec: Format) => import('../shared').OpenSide}  the same records, by equality with one long value */
-const byEquality = (codec) => ({ path, root }) => found(openRecords(path, { codec, where: rootIs(root) }), codec)
+/**
+ * @type {(name: string, what: string, log: Format, query: import('../logs').QueryName, within: number, drawn: string)
+ *   => Row}
+ */
+const overLoop = (name, what, log, query, within, drawn) => {
+  return toRow(name, `${what} : bare loop`, { within, samples: 7, drawn }, reads(log, 'offset32', query), { millrace: by(log), loop: openBareLoop })
+}
+
+/**
+ * Beside equality with one long value: the same records.
+ * @type {(name: string, what: string, log: Format, query: import('../logs').QueryName) => Row}
+ */
+const overEquality = (name, what, log, query) => {
+  return toRow(name, `${what} : root == X`, { within: 1.5, samples: 7 }, reads(log, 'offset32', query),
+    { millrace: by(log), equality: ({ path, root }) => by(log)({ path, where: rootIs(root) }) })
+}
+
+/** @type {(way: 'encode' | 'decode', what: string, within: number) => Row} */
+const ofCodec = (way, what, within) => {
+  return toRow(`binary-${way}`, what, { within, samples: 7 }, readsPath('json', 'offset32'),
+    { millrace: ({ path }) => timeCodec(way, BINARY, path), json: ({ path }) => timeCodec(way, JSON_TEXT, path) })
+}
 
 exports.parts = [
   // The query parses only records that may match.
-  toRow('json-where', 'JSON where, 1 in 1,000 : bare loop', { ...over, within: 1.8, drawn: 'a query of JSON, 1 in 1,000' },
-    reads('json', 'offset32', 'root'), { millrace: inJson, loop: openBareLoop }),
+  overLoop('json-where', 'JSON where, 1 in 1,000', 'json', 'root', 1.8, 'a query of JSON, 1 in 1,000'),
   toRow('json-where-parse', 'JSON where : parse and compare', { ...beside, times: 12 },
-    reads('json', 'offset32', 'root'), { millrace: inJson, json: parseAndCompare }),
+    reads('json', 'offset32', 'root'), { millrace: by('json'), json: parseAndCompare }),
   // A long value, found by a search of the bytes.
-  toRow('binary-root', 'binary, root == X : bare loop', { ...over, within: 1.6, drawn: 'a binary query, root == X' },
-    reads('binary', 'offset32', 'root'), { millrace: inBinary, loop: openBareLoop }),
+  overLoop('binary-root', 'binary, root == X', 'binary', 'root', 1.6, 'a binary query, root == X'),
   toRow('binary-root-bipf', 'binary, root == X : bipf, flumelog-offset', { ...beside, times: 8 }, reads('binary', 'offset32', 'root'),
-    { millrace: inBinary, bipf: ({ path, root }) => found(openSeekRoot(path, { query: root }), 'binary') }),
+    { millrace: by('binary'), bipf: ({ path, root }) => found(openSeekRoot(path, { query: root }), 'binary') }),
   toRow('binary-root-parse', 'binary, root == X : JSON, parse, compare', { ...beside, times: 15 }, prepareBoth,
-    { millrace: inBinary, json: parseAndCompare }),
+    { millrace: by('binary'), json: parseAndCompare }),
   // A short value, whose bytes occur in many records.
-  toRow('binary-short', 'binary, short value : bare loop', { ...over, drawn: 'a binary query, a short value' },
-    reads('binary', 'offset32', 'short'), { millrace: inBinary, loop: openBareLoop }),
+  overLoop('binary-short', 'binary, short value', 'binary', 'short', 2.3, 'a binary query, a short value'),
   // A number has no text to search for.
-  toRow('binary-number', 'binary, number : bare loop', { ...over, drawn: 'a binary query, a number' },
-    reads('binary', 'offset32', 'number'), { millrace: inBinary, loop: openBareLoop }),
+  overLoop('binary-number', 'binary, number', 'binary', 'number', 2.3, 'a binary query, a number'),
   // Two conditions. Most records match the first or neither.
-  toRow('binary-two', 'binary, two paths : bare loop', { ...over, drawn: 'a binary query, two paths' },
-    reads('binary', 'offset32', 'two'), { millrace: inBinary, loop: openBareLoop }),
+  overLoop('binary-two', 'binary, two paths', 'binary', 'two', 2.3, 'a binary query, two paths'),
   // A field that some records have: the query walks to it and compares nothing.
-  toRow('binary-presence', 'binary, presence : bare loop', { ...over, drawn: 'a binary query, presence' },
-    reads('binary', 'offset32', 'presence'), { millrace: inBinary, loop: openBareLoop }),
+  overLoop('binary-presence', 'binary, presence', 'binary', 'presence', 2.3, 'a binary query, presence'),
   // A range of numbers: those of a key are read in place. In JSON so too, in any spelling.
-  toRow('binary-range', 'binary, a range of numbers : bare loop', { ...over, drawn: 'a binary query, a range of numbers' },
-    reads('binary', 'offset32', 'range'), { millrace: inBinary, loop: openBareLoop }),
-  toRow('json-range', 'JSON, a range of numbers : bare loop', { ...over, within: 4, drawn: 'a query of JSON, a range of numbers' },
-    reads('json', 'offset32', 'range'), { millrace: inJson, loop: openBareLoop }),
-  // How a long value begins, and one of ten long values, beside equality with one.
-  toRow('binary-prefix', 'binary, a prefix : root == X', besideEquality,
-    reads('binary', 'offset32', 'prefix'), { millrace: inBinary, equality: byEquality('binary') }),
-  toRow('json-prefix', 'JSON, a prefix : root == X', besideEquality,
-    reads('json', 'offset32', 'prefix'), { millrace: inJson, equality: byEquality('json') }),
-  toRow('binary-in', 'binary, in of ten long values : root == X', besideEquality,
-    reads('binary', 'offset32', 'choice'), { millrace: inBinary, equality: byEquality('binary') }),
-  toRow('json-in', 'JSON, in of ten long values : root == X', besideEquality,
-    reads('json', 'offset32', 'choice'), { millrace: inJson, equality: byEquality('json') }),
-  toRow('binary-encode', 'binary.encode : JSON to a Buffer', { within: 0.5, samples: 7 },
-    readsPath('json', 'offset32'), codecSides('encode')),
-  toRow('binary-decode', 'binary.decode : JSON.parse of a Buffer', { within: 0.7, samples: 7 },
-    readsPath('json', 'offset32'), codecSides('decode'))
+  overLoop('binary-range', 'binary, a range of numbers', 'binary', 'range', 2.3, 'a binary query, a range of numbers'),
+  overLoop('json-range', 'JSON, a range of numbers', 'json', 'range', 4, 'a query of JSON, a range of numbers'),
+  // How a long value begins, and one of ten long values.
+  overEquality('binary-prefix', 'binary, a prefix', 'binary', 'prefix'),
+  overEquality('json-prefix', 'JSON, a prefix', 'json', 'prefix'),
+  overEquality('binary-in', 'binary, in of ten long values', 'binary', 'choice'),
+  overEquality('json-in', 'JSON, in of ten long values', 'json', 'choice'),
+  ofCodec('encode', 'binary.encode : JSON to a Buffer', 0.5),
+  ofCodec('decode', 'binary.decode : JSON.parse of a Buffer', 0.7)
 ]
 
 /** @param {import('../../../engine/row').Context} context */
 async function prepareBoth (context) {
   return { ...await findAnswers(context, 'binary', 'offset32', 'root'), json: (await findAnswers(context, 'json', 'offset32')).path }
-}
-
-/** @type {(log: FoundLog, codec: Format) => Promise<import('../runners').Runner>} */
-function openQuery ({ path, where }, codec) {
-  return found(openRecords(path, { codec, where }), codec)
 }
 
 /**
@@ -112,11 +109,6 @@ async function openParseAndCompare (path, root) {
       if (JSON.parse(text).value?.content?.root === root) visit(seq, buf, start, end)
     })
   }
-}
-
-/** @type {(way: 'encode' | 'decode') => Record<string, import('../shared').OpenSide>} */
-function codecSides (way) {
-  return { millrace: ({ path }) => timeCodec(way, BINARY, path), json: ({ path }) => timeCodec(way, JSON_TEXT, path) }
 }
 
 /**

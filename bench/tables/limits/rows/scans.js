@@ -9,6 +9,8 @@ const { sumAndWalk } = require('../insides')
 const { RECORDS, measureLog, openBareLoop, openScan, readSpans, timeReader, writeCommits } = require('../runners')
 const { needs, reads, readsPath, toRow } = require('../shared')
 
+/** @typedef {import('../../../engine/row').Row} Row */
+
 const TASK = require.resolve('../tally-task')
 const SINGLES_MAX = 150000
 // A log reads this much at once.
@@ -23,31 +25,34 @@ const least = { what: 'read the file, sum all of it, and go from record to recor
 /** @type {import('../shared').OpenSide} */
 const items = ({ path }) => timeReader(openItems(path), RECORDS)
 
+/**
+ * @type {(name: string, what: string, more: import('../shared').More, prepare?: Row['prepare'], millrace?:
+ *   import('../shared').OpenSide) => Row}
+ */
+const overLoop = (name, what, more, prepare = reads('json', 'offset32'), millrace = openScan) => {
+  return toRow(name, `${what} : bare loop`, more, prepare, { millrace, loop: openBareLoop })
+}
+
 exports.parts = [
   toRow('file', 'BlockFile.scan, 64 KiB : bare loop', { within: 1.1, samples: 9, drawn: 'every block' }, readsPath('json', 'offset32'),
     { millrace: ({ path }) => timeReader(openBlocks(path), BLOCKS), loop: (log) => openBareLoop(log, BLOCKS) }),
   // The cost of finding the records, without verifying.
-  toRow('scan-offset', 'scan, offset framing : bare loop', { within: 1.2, samples: 9, drawn: 'every record, offset framing' },
-    reads('json', 'offset32'), { millrace: openScan, loop: openBareLoop }),
+  overLoop('scan-offset', 'scan, offset framing', { within: 1.2, samples: 9, drawn: 'every record, offset framing' }),
   // The cost of verifying, with a plain Node.js and with the faster checksum.
-  toRow('scan-zlib', 'verified scan, zlib.crc32 : bare loop',
-    { within: 3, samples: 7, drawn: 'every record, verified, zlib', least, env: { MILLRACE_CRC32: 'zlib' } },
-    reads('json', 'checked'), { millrace: openScan, loop: openBareLoop }),
-  toRow('scan-node-rs', 'verified scan, @node-rs/crc32 : bare loop',
-    { within: 1.6, samples: 7, drawn: 'every record, verified, node-rs', least, needs: needs.nodeRsCrc32 },
-    reads('json', 'checked'), { millrace: openScan, loop: openBareLoop }),
+  overLoop('scan-zlib', 'verified scan, zlib.crc32',
+    { within: 3, samples: 7, drawn: 'every record, verified, zlib', least, env: { MILLRACE_CRC32: 'zlib' } }, reads('json', 'checked')),
+  overLoop('scan-node-rs', 'verified scan, @node-rs/crc32',
+    { within: 1.6, samples: 7, drawn: 'every record, verified, node-rs', least, needs: needs.nodeRsCrc32 }, reads('json', 'checked')),
   // The worst case of verifying: a header and a checksum for every record.
   toRow('scan-single', 'verified scan, 1 record a commit : loop', { within: 7, samples: 7, least, needs: needs.nodeRsCrc32 },
     prepareSingles, { millrace: openScan, loop: openBareLoop }),
-  toRow('scan-threads', 'scan over two threads : bare loop',
-    { within: 0.85, samples: 15, drawn: 'every record, two threads', needs: needs.secondCore }, reads('json', 'offset32'),
-    { millrace: (log) => openScan(log, { count: countOverThreads }), loop: openBareLoop }),
+  overLoop('scan-threads', 'scan over two threads', { within: 0.85, samples: 15, drawn: 'every record, two threads', needs: needs.secondCore },
+    undefined, (log) => openScan(log, { count: countOverThreads })),
   // The block size is the unit of caching, so a scan must not depend on it.
   toRow('small-blocks', 'scan, 1 KiB blocks : 64 KiB blocks', { within: 1.3, samples: 7 }, reads('json', 'offset32'),
     { millrace: (log) => openScan(log, { blockSize: 1024 }), 'blocks-64KiB': openScan }),
   // The cost of records one by one, as most programs read them.
-  toRow('items', 'stream of { seq, value } : bare loop', { within: 3, samples: 7, drawn: 'a stream of items' },
-    reads('json', 'offset32'), { millrace: items, loop: openBareLoop }),
+  overLoop('items', 'stream of { seq, value }', { within: 3, samples: 7, drawn: 'a stream of items' }, undefined, items),
   toRow('items-flumelog', 'stream of { seq, value } : flumelog-offset', { times: 8, samples: 5, otherSamples: 1 },
     reads('json', 'offset32'), { millrace: items, 'flumelog-offset': ({ path }) => timeReader(openFlumelog(path, {}), RECORDS) }),
   // Most of the time is parsing. The log must add little.
