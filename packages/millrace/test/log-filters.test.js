@@ -7,25 +7,17 @@ const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { newPath, temporaryFolder } = require('@millrace/testkit')
-const { open } = require('..')
+const { makeLog } = require('./make-log')
 const { callCommand } = require('./run-command')
 
 /** Fifteen shapes, all of the same second and all errors. */
 const shapes = fs.readFileSync(path.join(__dirname, 'shapes.ndjson'), 'utf8').trim().split('\n')
 
-async function makeLog (records, codec = 'json') {
-  const file = newPath('events.log')
-  const log = open(file, { codec })
-  await log.append(records)
-  await log.close()
-  return file
-}
-
 const count = async (...words) => Number((await callCommand(['count', ...words])).stdout)
 
 tape('filters: fifteen shapes of records are found by time and by level, and shown with both', async (t) => {
   for (const codec of ['json', 'binary', 'bytes']) {
-    const file = await makeLog(shapes.map((line) => codec === 'bytes' ? Buffer.from(line) : JSON.parse(line)), codec)
+    const file = await makeLog(shapes.map((line) => codec === 'bytes' ? Buffer.from(line) : JSON.parse(line)), { codec })
     for (const words of [['--since', '2026-09-21T14:13:20'], ['--until', '2026-09-21 14:13:21Z'], ['--level', 'error'],
       ['--since', '2026-09-21T16:13:20+02:00', '--level', 'ERR', '--until', '1790000001']]) {
       t.equal(await count(file, ...words), 15, `${codec}: ${words.join(' ')}`)

@@ -6,18 +6,10 @@ const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { newPath } = require('@millrace/testkit')
-const { open } = require('..')
+const { makeLog } = require('./make-log')
 const { callCommand } = require('./run-command')
 
 const SSB = path.join(__dirname, '..', '..', 'offset-log', 'test', 'fixtures', 'ssb-2000.offset')
-
-async function makeLog (values, options) {
-  const file = newPath('events.log')
-  const log = open(file, options)
-  await log.append(values)
-  await log.close()
-  return file
-}
 
 tape('cat: records as JSON lines, filtered', async (t) => {
   const { stdout, code } = await callCommand(['cat', SSB, '--where', 'value.content.type=post'])

@@ -9,25 +9,18 @@ const path = require('node:path')
 const { PassThrough } = require('node:stream')
 const { setTimeout: wait } = require('node:timers/promises')
 const tape = require('tape')
-const { newPath, temporaryFolder } = require('@millrace/testkit')
+const { temporaryFolder } = require('@millrace/testkit')
 const { open } = require('..')
 const { command: append } = require('../lib/cli/commands/append')
 const { printRecords } = require('../lib/cli/records')
 const { Shell } = require('../lib/cli/shell')
 const { escapeControls } = require('@millrace/flow')
+const { makeLog } = require('./make-log')
 const { BIN, runCommand } = require('./run-command')
 
 const EVIL = '<script>alert(1)</script>\u001b[31mred\u001b]0;title\u0007\u009b2J\u007f\u202eabc\u2066\u200f\u0000'
 // eslint-disable-next-line no-control-regex -- these are the ones that must not come
 const HARMFUL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
-
-async function makeLog (values, options) {
-  const file = newPath('events.log')
-  const log = open(file, options)
-  await log.append(values)
-  await log.close()
-  return file
-}
 
 /** Runs the binary on a terminal of its own, if the system has the program `script`. */
 function onTerminal (words, env = {}) {
