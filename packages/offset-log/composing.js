@@ -3,6 +3,7 @@
 // @millrace/jetstream, which go with this version. No promise to anybody else.
 
 const { createFileHeader, encodeHead } = require('@millrace/framing')
+const { BackPressure, DRAIN_SIZE } = require('./lib/back-pressure')
 const { BaseLog, sizeOf } = require('./lib/base-log')
 const { RecordCodec } = require('./lib/codec')
 const { copyRecords } = require('./lib/compactor')
@@ -26,6 +27,8 @@ const { KeepAlive, RecordStream } = require('./lib/stream')
  * @typedef {import('./lib/range').Range} Range
  */
 
+exports.BackPressure = BackPressure
+exports.DRAIN_SIZE = DRAIN_SIZE
 exports.BaseLog = BaseLog
 exports.sizeOf = sizeOf
 exports.RecordCodec = RecordCodec

@@ -6,6 +6,7 @@ const { flip, garble, misdirect, replacements, splice, swap, truncate, zero } = 
 const { makeFilter, makeValue, runFilterCases } = require('./lib/filter-cases')
 const { faultyStorage } = require('./lib/faulty-storage')
 const { testLog } = require('./lib/log-suite')
+const { collectThrown, testThrows } = require('./lib/log-suite/throwing')
 const { CrashPoint, TEAR } = require('./lib/simulated-crash')
 const { SimulatedDisk } = require('./lib/simulated-disk')
 const { slowStorage } = require('./lib/slow-storage')
@@ -17,6 +18,8 @@ const { windowsStorage } = require('./lib/windows-storage')
 
 exports.testCodec = testCodec
 exports.testLog = testLog
+exports.testThrows = testThrows
+exports.collectThrown = collectThrown
 exports.makeFilter = makeFilter
 exports.makeValue = makeValue
 exports.runFilterCases = runFilterCases

@@ -9,7 +9,7 @@ const { randomBytes } = require('node:crypto')
 const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { rethrowAsync } = require('@millrace/flow')
-const { errors: { overloaded } } = require('@millrace/offset-log/composing')
+const { BackPressure, DRAIN_SIZE, errors: { overloaded } } = require('@millrace/offset-log/composing')
 const { headers } = require('@nats-io/transport-node')
 const { parseAnswer } = require('./connection')
 const { NUMBER, numberOf } = require('./failures')
@@ -17,8 +17,6 @@ const { NUMBER, numberOf } = require('./failures')
 /** The server's limit on an atomic batch. */
 const BATCH_COUNT_MAX = 1000
 const GROUP_SIZE_MAX = 8 << 20
-/** More than this need not wait, as in other logs. */
-const DRAIN_SIZE = 1 << 20
 /** What the headers of a message take at most, besides the name of the stream. The server's limits include them. */
 const HEADERS_SIZE = 256
 
@@ -42,11 +40,8 @@ class Publisher {
   #core
   /** @type {Waiting[]} */
   #queue = []
-  #pendingSize = 0
   /** @type {Promise<void> | null} */
   #pumping = null
-  /** @type {Array<() => void>} */
-  #draining = []
   #writer = randomBytes(9).toString('base64url')
   #count = 0
   #batchCount = 0
@@ -54,37 +49,35 @@ class Publisher {
   /** @param {Core} core */
   constructor (core) {
     this.#core = core
+    const { place, maxPendingSize } = core.options
+    this.backPressure = new BackPressure(maxPendingSize, DRAIN_SIZE, (size) => overloaded(place, size, maxPendingSize))
   }
 
   get pendingSize () {
-    return this.#pendingSize
+    return this.backPressure.size
   }
 
   get needsDrain () {
-    return this.#pendingSize > Math.min(DRAIN_SIZE, this.#core.options.maxPendingSize / 2)
-  }
-
-  /** @param {() => void} cb  runs once `needsDrain` is false */
-  whenDrained (cb) {
-    if (this.needsDrain) this.#draining.push(cb)
-    else cb()
+    return this.backPressure.needsDrain
   }
 
   get overload () {
-    const { place, maxPendingSize } = this.#core.options
-    return this.#pendingSize < maxPendingSize ? null : overloaded(place, this.#pendingSize, maxPendingSize)
+    return this.backPressure.overload
   }
 
-  /** Counts records that wait. @param {number} size */
+  /** @param {() => void} cb */
+  whenDrained (cb) {
+    this.backPressure.whenDrained(cb)
+  }
+
+  /** @param {number} size */
   reserve (size) {
-    this.#pendingSize += size
+    this.backPressure.reserve(size)
   }
 
-  /** @param {number} size  of records that wait no more */
+  /** @param {number} size */
   free (size) {
-    this.#pendingSize -= size
-    if (this.needsDrain) return
-    for (const cb of this.#draining.splice(0)) nextTick(cb)
+    this.backPressure.free(size)
   }
 
   /** @type {(records: Buffer[], how: How, done: Done) => void} */

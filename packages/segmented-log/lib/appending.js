@@ -13,7 +13,7 @@ const { nextTick } = require('node:process')
 const { setImmediate: nextTurn } = require('node:timers/promises')
 const { LogError } = require('@millrace/errors')
 const { atExit, call, laterTime } = require('@millrace/flow')
-const { errors } = require('@millrace/offset-log/composing')
+const { BackPressure, DRAIN_SIZE, errors } = require('@millrace/offset-log/composing')
 const { SLACK, createNext, makeSegment, nameAt, openSegment } = require('./opening')
 
 /** The end of a segment that never had a record. */
@@ -30,8 +30,6 @@ const QUICK_SIZE = 1024 * 1024
 /** A segment that is so many times as large as it should be is sealed before the next append without waiting. */
 const LATE_SIZE = 3
 const WRITTEN = Object.freeze({ sync: false })
-/** More than this need not wait, as in a log of one file. */
-const DRAIN_SIZE = 2 ** 20
 
 /**
  * @typedef {import('./core').Core} Core
@@ -48,7 +46,6 @@ class Appending {
   #upkeep
   /** Appends that wait for the next segment. @type {Waiting[]} */
   #queue = []
-  #queuedSize = 0
   /** @type {Promise<void> | null} */
   #rolling = null
   /** The base of the next segment, while that is being made. @type {number | null} */
@@ -56,8 +53,6 @@ class Appending {
   /** By the steady clock; 0 if no roll has failed. */
   #retryAtMs = 0
   #hasWarned = false
-  /** @type {Array<() => void>} */
-  #draining = []
   /** The file of the next segment, while that is being made. @type {NewFile | null} */
   #next = null
   /** The newest segment, if it has got records without waiting. @type {Segment | null} */
@@ -72,31 +67,36 @@ class Appending {
     this.#core = core
     this.#retention = retention
     this.#upkeep = upkeep
+    const { folder, options: { maxPendingSize } } = core
+    const refuse = (/** @type {number} */ size) => errors.overloaded(folder, size, maxPendingSize)
+    this.backPressure = new BackPressure(maxPendingSize, DRAIN_SIZE, refuse)
   }
 
   get pendingSize () {
-    return this.#queuedSize + (this.#core.segments.last?.log?.pendingSize ?? 0)
+    return this.backPressure.size
   }
 
   get needsDrain () {
-    const { segments: { last }, options: { maxPendingSize } } = this.#core
-    return this.pendingSize > Math.min(DRAIN_SIZE, maxPendingSize / 2) || Boolean(last?.log?.needsDrain)
+    return this.backPressure.needsDrain
   }
 
   get overload () {
-    const { folder, options: { maxPendingSize } } = this.#core
-    const { pendingSize } = this
-    return pendingSize < maxPendingSize ? null : errors.overloaded(folder, pendingSize, maxPendingSize)
+    return this.backPressure.overload
   }
 
-  /** Counts records that wait for the log to open. @param {number} size */
+  /** @param {() => void} cb */
+  whenDrained (cb) {
+    this.backPressure.whenDrained(cb)
+  }
+
+  /** @param {number} size */
   reserve (size) {
-    this.#queuedSize += size
+    this.backPressure.reserve(size)
   }
 
-  /** @param {number} size  of records that wait no more */
+  /** @param {number} size */
   free (size) {
-    this.#queuedSize -= size
+    this.backPressure.free(size)
   }
 
   /**
@@ -105,33 +105,39 @@ class Appending {
    */
   append (records, size, cb, givesSeqs) {
     this.#core.lifecycle.enter()
+    this.backPressure.reserve(size)
     this.#place(records, size, cb, givesSeqs)
   }
 
   /** @type {(records: Buffer | Buffer[], size: number, cb: Done, givesSeqs: boolean) => void} */
   #place (records, size, cb, givesSeqs) {
-    const { segments, lifecycle } = this.#core
-    if (segments.failure !== null) {
-      lifecycle.leave()
-      return nextTick(cb, segments.failure)
-    }
+    const { segments } = this.#core
+    if (segments.failure !== null) return this.#refuse(size, cb, segments.failure)
     if (this.#rolling === null && !this.#isFull(size)) {
-      if (this.#fits(records, size)) return this.#appendTo(segments.last, records, cb, givesSeqs)
+      if (this.#fits(records, size)) return this.#appendTo(segments.last, records, size, cb, givesSeqs)
       // If the next segment could not be made, it is tried again later.
-      if (this.#retryAtMs > 0) {
-        lifecycle.leave()
-        return nextTick(cb, this.#noRoom('append'))
-      }
+      if (this.#retryAtMs > 0) return this.#refuse(size, cb, this.#noRoom('append'))
     }
     this.#queue.push({ records, size, cb, givesSeqs })
-    this.#queuedSize += size
     if (this.#rolling === null) this.roll().catch(() => {})
   }
 
-  /** @type {(segment: Segment, records: Buffer | Buffer[], cb: Done, givesSeqs: boolean) => void} */
-  #appendTo (segment, records, cb, givesSeqs) {
+  /** @type {(size: number, cb: Done, err: Error) => void} */
+  #refuse (size, cb, err) {
+    this.#leave(size)
+    nextTick(cb, err)
+  }
+
+  /** An append is no longer under way: its callback is next. @param {number} size  of its records */
+  #leave (size) {
+    this.#core.lifecycle.leave()
+    this.backPressure.free(size)
+  }
+
+  /** @type {(segment: Segment, records: Buffer | Buffer[], size: number, cb: Done, givesSeqs: boolean) => void} */
+  #appendTo (segment, records, size, cb, givesSeqs) {
     segment.log._appendRecords(records, (/** @type {Error | null} */ err, /** @type {any} */ local) => {
-      this.#core.lifecycle.leave()
+      this.#leave(size)
       if (err) cb(err)
       else cb(null, this.#inLog(segment, local))
     }, givesSeqs)
@@ -349,12 +355,7 @@ class Appending {
   #flush () {
     const queue = this.#queue
     this.#queue = []
-    for (const { records, size, cb, givesSeqs } of queue) {
-      this.#queuedSize -= size
-      this.#place(records, size, cb, givesSeqs)
-    }
-    if (this.#queuedSize > 0) return
-    for (const run of this.#draining.splice(0)) run()
+    for (const { records, size, cb, givesSeqs } of queue) this.#place(records, size, cb, givesSeqs)
   }
 
   /**
@@ -377,8 +378,7 @@ class Appending {
   /** Hands the first append that waits to the newest segment, full or not. */
   #takeFirst () {
     const { records, size, cb, givesSeqs } = /** @type {Waiting} */ (this.#queue.shift())
-    this.#queuedSize -= size
-    this.#appendTo(this.#core.segments.last, records, cb, givesSeqs)
+    this.#appendTo(this.#core.segments.last, records, size, cb, givesSeqs)
   }
 
   /**
@@ -418,12 +418,6 @@ class Appending {
     } catch {
       // Nobody is left to report to.
     }
-  }
-
-  /** @param {() => void} cb  runs once `needsDrain` is false */
-  whenDrained (cb) {
-    if (this.#queuedSize > 0) this.#draining.push(() => this.whenDrained(cb))
-    else call(this.#core.segments.last.log, 'drained').then(cb, cb)
   }
 
   /** @returns {Promise<void>}  once nothing waits for a segment */

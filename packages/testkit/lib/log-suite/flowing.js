@@ -5,7 +5,7 @@ const { once } = require('node:events')
 const { PassThrough, Readable, Writable } = require('node:stream')
 const { pipeline } = require('node:stream/promises')
 const pull = require('pull-stream')
-const { failureOf } = require('../tools')
+const { failureOf, until } = require('../tools')
 const { appendEach, collect } = require('./helpers')
 
 const VALUES = Array.from({ length: 1000 }, (_, n) => ({ n, text: 'x'.repeat(n % 50) }))
@@ -178,6 +178,14 @@ function addPendingTests ({ test }) {
     await log.sync()
     t.equal(log.pendingSize, 0)
     t.notOk(log.needsDrain)
+  })
+
+  test('drained: answers if it is called before the log is open, between appends', async (t, log) => {
+    const done = [log.append('a'), log.drained(), log.append('b'), log.drained()]
+    let isDone = false
+    Promise.all(done).then(() => { isDone = true })
+    await until(() => isDone)
+    t.equal(log.pendingSize, 0)
   })
 
   test('pendingSize: counts what waits for the log to open, and what fails', async (t, log, create) => {
