@@ -146,13 +146,18 @@ async function drawSizes (results, { rows, peers, facts }, words) {
   const { title, subtitle, subject, cache, compared, footer = [], ...axis } = words
   const sizes = results.listAt()
   if (sizes.length === 0) return undefined
-  const { at } = compared
+  const { at, place, verbs: [verb, plain] } = compared
   const pairs = compared.rows.map((row) => [OURS, compared.peer].map((peer) => ({ row, peer, at })))
   const ratios = pairs.flatMap(([ours, other]) => results.ratio(other, ours)?.median ?? [])
   const all = [...results.byPlace.values()].map(([{ row, peer, at }]) => ({ row, peer, at }))
   const doubt = hedgeOf(results, facts, ratios.length > 0 ? pairs.flat() : all)
-  const other = peers.find(({ name }) => name === compared.peer)?.label ?? ''
-  const finding = sayFaster(ratios, { ours: 'Millrace', other, verbs: compared.verbs, place: compared.place, doubt })
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
+  const span = [...new Set([least, most].map((ratio) => formatTimes(ratio).replace('×', '')))].join(' to ')
+  const label = peers.find(({ name }) => name === compared.peer)?.label
+  // "Times as fast" below one would be a boast that is none.
+  const finding = least < 1
+    ? `${label} ${doubt.verb('takes', 'take')} ${span} times as long as Millrace to ${plain} (${place})`
+    : `Millrace ${doubt.verb(verb, plain)} ${span} times as fast as ${label} (${place})`
   return drawChart({
     title: doubt.title(ratios.length > 0 ? finding : title),
     subtitle,
@@ -169,22 +174,7 @@ async function drawSizes (results, { rows, peers, facts }, words) {
   })), { sizes, named: sizes, ...axis }))
 }
 
-/**
- * What a title says of how many times the time of ours another one takes. "Times as fast" below one would be a boast
- * that is none.
- * @param {number[]} ratios
- * @param {{ ours: string, other: string, verbs: [verb: string, plain: string], place: string, doubt: ReturnType<typeof
- *   hedgeOf> }} words
- */
-function sayFaster (ratios, { ours, other, verbs: [verb, plain], place, doubt }) {
-  const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
-  const span = [...new Set([least, most].map((ratio) => formatTimes(ratio).replace('×', '')))].join(' to ')
-  if (least < 1) return `${other} ${doubt.verb('takes', 'take')} ${span} times as long as ${ours} to ${plain} (${place})`
-  return `${ours} ${doubt.verb(verb, plain)} ${span} times as fast as ${other} (${place})`
-}
-
 exports.drawPanels = drawPanels
-exports.sayFaster = sayFaster
 exports.drawTails = drawTails
 exports.drawSizes = drawSizes
 exports.hedgeOf = hedgeOf

@@ -41,14 +41,9 @@ function createReads (log, drain, recordsOnly) {
   }
 }
 
-/**
- * For logs with push-streams.
- * @type {(log: any, recordsOnly: object) => Pick<import('./index').Store, 'scan' | 'close'>}
- */
-function createPiped (log, recordsOnly) {
-  /** @type {Drain} */
-  const drain = (options, write) => call((end) => log.stream(options).pipe({ paused: false, ended: false, write, end }))
-  return { ...createReads(log, drain, recordsOnly), close: () => call((cb) => log.close(cb)) }
+/** For logs with push-streams. @type {(log: any) => Drain} */
+function createPipeDrain (log) {
+  return (options, write) => call((cb) => log.stream(options).pipe({ paused: false, ended: false, write, end: cb }))
 }
 
 /** @type {(file: string, options?: object) => any} */
@@ -108,24 +103,26 @@ async function fillAsync (file) {
 
 /** @type {Pick<import('./index').Peer, 'kind' | 'queried' | 'way'>} */
 const FLUME = { kind: 'flume', queried: 'binary', way: 'bipf.seekKey' }
-const UNSYNCED = { ...FLUME, cannot: { 'durable-1': 'never syncs', 'durable-256': 'never syncs' } }
+const cannot = { 'durable-1': 'never syncs', 'durable-256': 'never syncs' }
 
 /** @type {import('./index').Peer[]} */
 exports.parts = [
   {
-    ...UNSYNCED,
+    ...FLUME,
     name: 'flumelog-offset',
     label: 'flumelog-offset',
     packages: ['flumelog-offset', 'aligned-block-file', 'bipf'],
+    cannot,
     open: (folder) => openOffset(path.join(folder, 'log')),
     openFlumelog: createOffset
   },
   {
     // Its records do not cross blocks.
-    ...UNSYNCED,
+    ...FLUME,
     name: 'flumelog-aligned-offset',
     label: 'flumelog-aligned-offset',
     packages: ['flumelog-aligned-offset', 'bipf'],
+    cannot,
     async open (folder) {
       const log = createAligned(path.join(folder, 'log'))
       await new Promise((resolve) => log.onDrain(resolve))
@@ -141,7 +138,8 @@ exports.parts = [
             isAtOnce = await drained
           }
         },
-        ...createPiped(log, { seqs: false })
+        ...createReads(log, createPipeDrain(log), { seqs: false }),
+        close: () => call((cb) => log.close(cb))
       }
     },
     openFlumelog: (file) => loadPeer('flumelog-aligned-offset/compat')(createAligned(file))
@@ -162,7 +160,8 @@ exports.parts = [
         appendOne: (record, cb) => {
           call((done) => log.append(record, done)).then(() => log.onDrain(cb), cb)
         },
-        ...createPiped(log, { offsets: false })
+        ...createReads(log, createPipeDrain(log), { offsets: false }),
+        close: () => call((cb) => log.close(cb))
       }
     },
     openFlumelog: createAsyncFlumelog,

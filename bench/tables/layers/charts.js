@@ -3,7 +3,7 @@
 // Millrace uses unless it is told another.
 
 const { describeRuns, describeSetting, drawBars, drawChart, drawLines } = require('../../lib/charts')
-const { hedgeOf, sayFaster } = require('../../engine/draw')
+const { hedgeOf } = require('../../engine/draw')
 const { formatTimes } = require('../../engine/grids')
 const { readSource } = require('../../lib/logs')
 const { formatCount, formatKib, formatMs, formatSize } = require('../../lib/report')
@@ -55,10 +55,14 @@ function compareStacks (results, { rows, peers, facts }) {
   if (ratios.length === 0) return { title: 'Time to read a whole log', footer: [] }
   const places = rows.flatMap((row) => [first, last].map((peer) => ({ row: row.name, peer: peer.name, at })))
   const doubt = hedgeOf(results, facts, places.filter((place) => !results.of({ ...place, figure: 'scaled' })))
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
+  const span = [...new Set([least, most].map((ratio) => formatTimes(ratio).replace('×', '')))].join(' to ')
   const [own, other] = nameStacks(first.label, last.label)
-  const verbs = /** @type {[string, string]} */ (['reads a log', 'read a log'])
-  const finding = sayFaster(ratios, { ours: own, other, verbs, place: `${formatKib(at)} blocks`, doubt })
-  return { title: doubt.title(finding), footer: doubt.footer }
+  // "Times as fast" below one would be a boast that is none.
+  const words = least < 1
+    ? `${other} ${doubt.verb('takes', 'take')} ${span} times as long as ${own} to read a log`
+    : `${own} ${doubt.verb('reads', 'read')} a log ${span} times as fast as ${other}`
+  return { title: doubt.title(`${words} (${formatKib(at)} blocks)`), footer: doubt.footer }
 }
 
 /** "Millrace, checked" is Millrace, unless it is compared with another file of Millrace. @param {string[]} labels */

@@ -7,8 +7,8 @@
 // because the clock was set back, the later of the two counts for both.
 
 const { clearTimeout, setTimeout } = require('node:timers')
-const { LogError } = require('@millrace/errors')
-const { abortError, isPlausible, onAbort, toCallback } = require('@millrace/flow')
+const { LogError, asError } = require('@millrace/errors')
+const { abortError, isPlausible, onAbort, rethrowAsync, toCallback } = require('@millrace/flow')
 
 const SECOND_READ = 'stream: a second read was requested before the first one finished'
 /** A live stream that waits for a record keeps the process running with a timer, which does nothing else. */
@@ -100,7 +100,11 @@ class Input {
       if (this.#source !== source) return
       if (end) return this.#onEnd(end)
       this.item = item
-      this.#order()
+      try {
+        this.#order()
+      } catch (err) {
+        return this.#merge.fail(asError(err, 'MergedLog: the function time'))
+      }
       this.state = 'ready'
       this.readyMs = performance.now()
       this.#merge.go()
@@ -262,7 +266,7 @@ class Merge {
     this.#onClose(this)
     const asking = this.#asking
     this.#asking = null
-    asking?.(end)
+    if (asking !== null) rethrowAsync(() => asking(end))
   }
 
   /** Answers the read that waits, if it can. A reader may call it while it runs. */
@@ -270,15 +274,11 @@ class Merge {
     this.#mustGoAgain = true
     if (this.#isGoing) return
     this.#isGoing = true
-    try {
-      while (this.#mustGoAgain) {
-        this.#mustGoAgain = false
-        this.#answer()
-      }
-    } finally {
-      // The reader may have thrown.
-      this.#isGoing = false
+    while (this.#mustGoAgain) {
+      this.#mustGoAgain = false
+      this.#answer()
     }
+    this.#isGoing = false
   }
 
   #answer () {
@@ -340,8 +340,10 @@ class Merge {
     const key = hasSeqs || !hasValues ? `${slot}:${seq}` : ''
     // Before the answer: reading on may answer at once, and whoever asks again must find the next record.
     if (this.#left > 0) input.advance()
-    if (hasSeqs && hasValues) asking(null, { seq: key, time: Number.isFinite(timeMs) ? timeMs : null, value })
-    else asking(null, hasValues ? value : key)
+    let item = hasValues ? value : key
+    if (hasSeqs && hasValues) item = { seq: key, time: Number.isFinite(timeMs) ? timeMs : null, value }
+    // Whoever throws may have read on before: the loop of `go` answers that read.
+    rethrowAsync(() => asking(null, item))
   }
 }
 

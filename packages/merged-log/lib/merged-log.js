@@ -4,7 +4,7 @@
 const { Readable } = require('node:stream')
 const { FolderWatch, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { Lifecycle, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
+const { Lifecycle, callbackOrPromise, describe, rethrowAsync, toCallback } = require('@millrace/flow')
 const { createFailedSource, createSource, errors } = require('@millrace/offset-log/composing')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { Merge, boundsOf } = require('./merge')
@@ -102,7 +102,7 @@ class Log {
       const open = { slot, log }
       this.#slots.push(open)
       for (const merge of this.#merges) merge.add(open)
-      for (const listener of this.#listeners) listener(log, slot)
+      for (const listener of this.#listeners) rethrowAsync(() => listener(log, slot))
     }
     this.#slots.sort((a, b) => a.slot - b.slot)
   }
@@ -123,7 +123,7 @@ class Log {
    */
   eachSlot (onSlot) {
     this.#lifecycle.whenOpen(() => {
-      for (const { log, slot } of this.#slots) onSlot(log, slot)
+      for (const { log, slot } of this.#slots) rethrowAsync(() => onSlot(log, slot))
       this.#listeners.add(onSlot)
     })
     return () => this.#listeners.delete(onSlot)

@@ -220,9 +220,7 @@ class Maintenance {
   /** @type {(seqs: number[], cb: Done) => void} */
   deleteRecords (seqs, cb) {
     if (this.#compacting) {
-      const again = () => this.deleteRecords(seqs, cb)
-      this.#compacting.then(again, again)
-      return
+      return toCallback(this.#compacting, () => this.deleteRecords(seqs, cb))
     }
     this.gate.enter('deletion', () => {
       // A compaction may have begun while this deletion waited for threads.

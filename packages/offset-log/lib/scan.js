@@ -4,7 +4,7 @@
 
 const { types: { isPromise } } = require('node:util')
 const { asError, misuse } = require('@millrace/errors')
-const { abortError, trampoline } = require('@millrace/flow')
+const { abortError, toCallback, trampoline } = require('@millrace/flow')
 const { openRange } = require('./range')
 
 /**
@@ -78,7 +78,7 @@ function eachRun (reader, { end, codec, signal, onRun }, cb) {
     } catch (err) {
       return cb(/** @type {Error} */ (err))
     }
-    if (typeof goesOn === 'object') goesOn.then(goOn, cb)
+    if (typeof goesOn === 'object') toCallback(goesOn, (err, goesOn) => err ? cb(err) : goOn(goesOn))
     else goOn(goesOn)
   }
   const goOn = (/** @type {boolean} */ goesOn) => {

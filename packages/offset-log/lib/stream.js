@@ -4,7 +4,7 @@
 const { nextTick } = require('node:process')
 const { setImmediate } = require('node:timers')
 const { LogError, misuse } = require('@millrace/errors')
-const { abortError, onAbort, Piece, TimeSlice, trampoline } = require('@millrace/flow')
+const { abortError, onAbort, Piece, rethrowAsync, TimeSlice, trampoline } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { openRange } = require('./range')
 
@@ -113,11 +113,12 @@ class RecordStream {
   }
 
   /**
-   * Ends the stream if a read waits for an append.
+   * Ends the stream if a read waits for an append. A log closes all its streams in a loop, so whoever reads one of them
+   * must not end the loop.
    * @param {Error | true} [end]
    */
   close (end = true) {
-    if (this.#stopWaiting()) this.#finish(end)
+    if (this.#stopWaiting()) rethrowAsync(() => this.#finish(end))
   }
 
   #open () {

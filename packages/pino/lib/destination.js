@@ -195,7 +195,7 @@ class DestinationStream extends EventEmitter {
     this.#isDraining = true
     await this.#writer.drained()
     this.#isDraining = false
-    this.emit('drain')
+    this.#emitAll('drain')
   }
 
   /**
@@ -205,7 +205,8 @@ class DestinationStream extends EventEmitter {
   flush (cb) {
     if (cb != null && typeof cb !== 'function') throw misuse('flush: the callback must be a function')
     this.#writeRest()
-    this.#writer.flush().then(() => cb?.(), (/** @type {Error} */ err) => cb?.(err))
+    const done = cb ?? ignore
+    this.#writer.flush().then(() => nextTick(done), (/** @type {Error} */ err) => nextTick(done, err))
   }
 
   /**
@@ -251,17 +252,14 @@ class DestinationStream extends EventEmitter {
   /** Writes what waits, and closes. Emits `finish` and `close`. Later lines go to standard error. */
   end () {
     if (this.#closing) return this
-    this.close().then(() => {
-      this.emit('finish')
-      this.emit('close')
-    })
+    this.close().then(() => this.#emitAll('finish', 'close'))
     return this
   }
 
   /** The same, without `finish`. Nothing that was written is lost. */
   destroy () {
     if (this.#closing) return
-    this.close().then(() => this.emit('close'))
+    this.close().then(() => this.#emitAll('close'))
   }
 
   /** Writes what waits, and closes. Later lines go to standard error. @returns {Promise<void>} */
@@ -310,10 +308,19 @@ class DestinationStream extends EventEmitter {
     } catch {
       // The writer has reported it, or will when it writes.
     }
-    this.emit('ready')
-    this.emit('drain')
+    this.#emitAll('ready', 'drain')
+  }
+
+  /**
+   * Emits events from the event loop: what a listener throws rejects no promise, and takes no later event.
+   * @param {string[]} names
+   */
+  #emitAll (...names) {
+    for (const name of names) nextTick(() => this.emit(name))
   }
 }
+
+function ignore () {}
 
 /**
  * @param {Writer} writer

@@ -9,7 +9,7 @@ const pino = require('pino')
 const tape = require('tape')
 const { lines } = require('@millrace/log-writer')
 const { OffsetLog } = require('@millrace/offset-log')
-const { newPath } = require('@millrace/testkit')
+const { collectThrown, newPath, until } = require('@millrace/testkit')
 const { destination } = require('..')
 const { newFolder, readAll } = require('./helper')
 
@@ -280,4 +280,30 @@ tape('misuse: arguments are checked', (t) => {
   const log = OffsetLog(newPath('log'), { codec: lines })
   t.throws(() => destination(log, { log: {} }), { code: 'ERR_INVALID_ARGUMENT' })
   log.close(() => t.end())
+})
+
+tape('throw: what a callback or a listener throws is an uncaught exception, and takes nothing with it', async (t) => {
+  const folder = newFolder()
+  const to = destination(folder)
+  const told = []
+  const thrown = await collectThrown(async () => {
+    for (const name of ['ready', 'drain', 'finish', 'close']) {
+      to.on(name, () => {
+        told.push(name)
+        throw new Error(name)
+      })
+    }
+    pino(to).info('hello')
+    to.flush(() => { throw new Error('flush') })
+    to.flush(() => told.push('flushed'))
+    await until(() => told.includes('flushed') && told.includes('ready'))
+    to.reopen()
+    await until(() => told.includes('drain'))
+    to.end()
+    await until(() => told.includes('close'))
+  })
+  t.deepEqual(told.sort(), ['close', 'drain', 'finish', 'flushed', 'ready', 'ready'])
+  t.deepEqual(thrown.exceptions.sort(), ['close', 'drain', 'finish', 'flush', 'ready', 'ready'])
+  t.deepEqual(thrown.rejections, [])
+  t.deepEqual((await readAll(folder)).map(({ msg }) => msg), ['hello'])
 })

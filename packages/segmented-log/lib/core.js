@@ -4,7 +4,7 @@
 const path = require('node:path')
 const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
-const { Lifecycle, createObservable } = require('@millrace/flow')
+const { Lifecycle, createObservable, toCallback } = require('@millrace/flow')
 const { KeepAlive, errors, peekId } = require('@millrace/offset-log/composing')
 const { findMissing, inSegment, isMissing, lostError, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
@@ -116,7 +116,7 @@ class Core {
     const file = Object.create(this.file)
     file.openRange = (/** @type {LogFile} */ _, /** @type {Range} */ range, /** @type {any} */ cb) => {
       const within = { times, bounds, filter: times.createFilter(bounds) }
-      times.load().then(() => openSegmentedRange(segments, range, within, cb))
+      toCallback(times.load(), () => openSegmentedRange(segments, range, within, cb))
     }
     return file
   }

@@ -270,10 +270,7 @@ class Segments {
    * @param {(err: Error | null, file?: LogFile) => void} cb  may run before `pin` returns
    */
   pin (segment, cb) {
-    if (segment.barrier !== null) {
-      segment.barrier.then(() => this.pin(segment, cb))
-      return
-    }
+    if (segment.barrier !== null) return toCallback(segment.barrier, () => this.pin(segment, cb))
     segment.pinCount++
     segment.usedAt = ++this.#clock
     if (this.#isEnded) cb(errors.closedError('read', this.#folder))

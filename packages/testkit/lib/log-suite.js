@@ -9,6 +9,7 @@ const { addEndingTests } = require('./log-suite/ending')
 const { addFlowTests } = require('./log-suite/flowing')
 const { addRangeTests } = require('./log-suite/ranges')
 const { addLiveTests, addReadTests } = require('./log-suite/reading')
+const { addThrowTests } = require('./log-suite/throwing')
 const { addAppendTests, addDeleteTests, addLifecycleTests } = require('./log-suite/writing')
 const { temporaryFolder } = require('./tools')
 
@@ -53,6 +54,7 @@ function testLog (tape, createLog, { name = 'log', seed = Date.now() % 2 ** 31 }
   addFlowTests(suite)
   addDeleteTests(suite)
   addLifecycleTests(suite)
+  addThrowTests(suite)
 }
 
 /** A codec of strings, as in flumecodec. Every log must take it. */

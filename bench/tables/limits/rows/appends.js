@@ -40,10 +40,12 @@ exports.parts = [
   toRow('append-one', 'append, synced each : SQLite, commit each', synced, ...durably({ appenderCount: 1, roundCount: 3000 })),
   // How well a log shares syncs among many appenders that each wait for their record.
   toRow('append-256', '256 appenders : SQLite, 256 a commit', synced, ...durably({ appenderCount: 256, roundCount: 50 })),
-  besideStore('append-flumelog', 'flumelog-offset', 'flumelog-offset', { times: 3.5 }),
-  besideStore('append-lmdb', 'LMDB', 'lmdb', { times: 4, needs: needs.lmdb }),
-  besideStore('append-level', 'LevelDB', 'leveldb', { times: 5, samples: 11, needs: needs.classicLevel }),
-  besideStore('append-sqlite', 'SQLite, WAL', 'sqlite', { times: 5, samples: 11, needs: needs.betterSqlite3 }),
+  toRow('append-flumelog', 'append, batches of 100 : flumelog-offset', { ...batched, times: 3.5 }, ...beside('flumelog-offset')),
+  toRow('append-lmdb', 'append, batches of 100 : LMDB', { ...batched, times: 4, needs: needs.lmdb }, ...beside('lmdb')),
+  toRow('append-level', 'append, batches of 100 : LevelDB',
+    { ...batched, times: 5, samples: 11, needs: needs.classicLevel }, ...beside('leveldb')),
+  toRow('append-sqlite', 'append, batches of 100 : SQLite, WAL',
+    { ...batched, times: 5, samples: 11, needs: needs.betterSqlite3 }, ...beside('sqlite')),
   // The other side writes the same bytes, already joined: the most that an append could gain.
   toRow('append-raw', 'append, batches of 100 : raw write', { samples: BATCH_SAMPLES, times: 0.35 }, ...beside('write', openRaw)),
   // Each record comes with a callback of its own, and the log joins them.
@@ -57,11 +59,6 @@ exports.parts = [
   toRow('space-single', 'space beyond payload, 1 record a commit', { ...space, within: 0.12 },
     ...takingSpace({ commitCount: 50000, recordsPerCommit: 1 }))
 ]
-
-/** @type {(name: string, label: string, peer: string, more: import('../shared').More) => Row} */
-function besideStore (name, label, peer, more) {
-  return toRow(name, `append, batches of 100 : ${label}`, { ...batched, ...more }, ...beside(peer))
-}
 
 /** @type {(name: string) => OpenStore} */
 function store (name) {
