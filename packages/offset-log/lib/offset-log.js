@@ -37,6 +37,7 @@ class Log extends BaseLog {
   constructor (givenPath, options, made = null) {
     const parsed = parseOptions(options)
     const path = resolvePath(givenPath, parsed.storage)
+    if (typeof path !== 'string' || path === '') throw misuse(`OffsetLog: expected a path, got ${String(path)}`)
     /** @type {Obz<number>} */
     const durable = createObservable()
     const file = createFile(path, parsed, durable, made)
@@ -255,7 +256,7 @@ class Log extends BaseLog {
   /** @type {(err: Error | null, recovery: import('./load').Recovery | null) => void} */
   _loaded (err, recovery) {
     // Nothing will read the file, so it does not stay open until the user closes the log.
-    if (err) return this._file.blocks.close(() => this._lifecycle.opened(err))
+    if (err) return this._file.blocks.close(() => this._lifecycle.opened(explainFolder(err, this.filename)))
     this.recovery = recovery
     this._isWritable = this._readOnlyError('') === null
     const { codec, store } = this._file
@@ -297,6 +298,13 @@ class Log extends BaseLog {
     const sizeMax = Math.min(maxRecordSize, store.recordSizeMax)
     return record.length > sizeMax ? tooLargeToAppend('a record', record.length, sizeMax) : store.checkRecord(record)
   }
+}
+
+/** @type {(err: NodeJS.ErrnoException, path: string) => Error} */
+function explainFolder (err, path) {
+  if (err.code !== 'EISDIR') return err
+  return new LogError('EISDIR', `open: ${path} is a folder, and this log is one file. Give the path of a file, or open a ` +
+    'folder of segments with SegmentedLog', { cause: err, path })
 }
 
 /**

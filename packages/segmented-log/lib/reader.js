@@ -404,7 +404,7 @@ function sizeBetween (base, next) {
 function lostError ({ base, next, path }, { end, store }, seq) {
   if (next === null || seq <= base + end || seq >= next.base) return null
   if (seq > Math.max(next.base - SLACK, base + /** @type {any} */ (store).nextPosition)) return null
-  return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + end} to ${seq} were lost behind ${path} in a power cut. Rebuild views and ` +
+  return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + end} to ${seq} were lost after ${path} in a power cut. Rebuild views and ` +
     'indexes that saw them, from the first record on', { offset: seq, path })
 }
 
