@@ -6,7 +6,9 @@ const {
   Piece, ScratchBuffer, allocateShared, copyBytes, isZero, putUint16, putUint32, putUint48, putUint53, readUInt32BE,
   readUInt48BE, readUInt53BE, writeUInt53BE
 } = require('./lib/bytes')
-const { call, callbackOrPromise, createSettler, eachInOrder, rethrowAsync, toCallback, toPromise, trampoline } = require('./lib/callbacks')
+const {
+  call, callbackOrPromise, createSettler, eachInOrder, promisesOf, rethrowAsync, toCallback, toPromise, trampoline
+} = require('./lib/callbacks')
 const { ClockWatch, boundParts, countOld, isPlausible, isTooFarAhead, laterTime, oldUntil } = require('./lib/clock')
 const { describe } = require('./lib/describe')
 const { Lifecycle } = require('./lib/lifecycle')
@@ -28,6 +30,7 @@ exports.createSettler = createSettler
 exports.toCallback = toCallback
 exports.toPromise = toPromise
 exports.call = call
+exports.promisesOf = promisesOf
 exports.rethrowAsync = rethrowAsync
 exports.parseSignal = parseSignal
 exports.abortError = abortError

@@ -13,7 +13,7 @@
 const path = require('node:path')
 const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
-const { call, toCallback } = require('@millrace/flow')
+const { promisesOf, toCallback } = require('@millrace/flow')
 const { close, open } = require('./open')
 
 /** The file whose lock is the lock of the folder. Its record is beside it, as that of every locked file. */
@@ -99,8 +99,8 @@ class Folder {
     try {
       if (createFolder) inner.makeFolderSync?.(path.join(this.path, LOCK_FILE))
       if (inner.openFolder) {
-        if (inner.realPath) this.#realPath = await call(inner, 'realPath', this.path)
-        this.#handle = await call(inner, 'openFolder', this.path)
+        if (inner.realPath) this.#realPath = await promisesOf(inner).realPath(this.path)
+        this.#handle = await promisesOf(inner).openFolder(this.path)
       }
       if (!lock || !inner.lock) return
       const isOwn = !await this.#hasLockFile()
@@ -118,8 +118,8 @@ class Folder {
 
   async #hasLockFile () {
     try {
-      const handle = await call(this.storage, 'open', path.join(this.path, LOCK_FILE), { flags: 'r', createFolder: false })
-      await call(handle, 'close')
+      const handle = await promisesOf(this.storage).open(path.join(this.path, LOCK_FILE), { flags: 'r', createFolder: false })
+      await promisesOf(handle).close()
       return true
     } catch (/** @type {any} */ { code }) {
       return code !== 'ENOENT'
@@ -129,7 +129,7 @@ class Folder {
   /** Fails if the path no longer leads to the folder. @throws {LogError} ERR_FILE_MOVED */
   async prove () {
     if (this.movedError !== null) throw this.movedError
-    if (this.#handle !== null && !await call(this.#handle, 'isAt', this.path)) throw this.#noteMoved()
+    if (this.#handle !== null && !await promisesOf(this.#handle).isAt(this.path)) throw this.#noteMoved()
   }
 
   /** The same, without waiting. @throws {LogError} ERR_FILE_MOVED */
@@ -163,7 +163,9 @@ class Folder {
       if (this.#locked === null) return
       const { handle, path: file, isOwn } = this.#locked
       // Whoever opens it now finds, once it has the lock, that the name is gone. On Windows the file stays.
-      if (leavesNothing && isOwn && this.#inner.replacesOpenFiles !== false) await call(this.storage, 'unlink', file).catch(() => {})
+      if (leavesNothing && isOwn && this.#inner.replacesOpenFiles !== false) {
+        await promisesOf(this.storage).unlink(file).catch(() => {})
+      }
       await close(handle, this.lock)
     } finally {
       // A descriptor that is closed may become that of another folder, so nothing may reach names through it any more.
@@ -171,7 +173,7 @@ class Folder {
       this.#handle = null
       this.#isClosed = true
       await Promise.allSettled([...this.#running])
-      if (handle !== null) await call(handle, 'close')
+      if (handle !== null) await promisesOf(handle).close()
     }
   }
 
@@ -270,13 +272,13 @@ class Folder {
     return handle
   }
 
-  /** @type {(handle: { isAt: any }, name: string) => Promise<boolean>} */
+  /** @type {(handle: { isAt: Required<StorageHandle>['isAt'] }, name: string) => Promise<boolean>} */
   async #isAt (handle, name) {
-    const isThere = await call(handle, 'isAt', name)
+    const isThere = await promisesOf(handle).isAt(name)
     if (this.#handle === null || !this.#isInside(name)) return isThere
     // Whoever takes the lock looks again if another process has replaced its file. Here there is nothing to wait for.
     if (this.#isLocking) await this.prove()
-    return isThere && call(this.#handle, 'isAt', this.path)
+    return isThere && promisesOf(this.#handle).isAt(this.path)
   }
 
   /** @param {string} name */
@@ -307,7 +309,7 @@ class Folder {
   async #call (name, count, args) {
     const reach = this.#handle?.reach ?? null
     const reached = args.map((arg, index) => index < count ? this.#reach(arg) : arg)
-    const running = call(/** @type {any} */ (this.#inner), name, ...reached)
+    const running = /** @type {any} */ (promisesOf(this.#inner))[name](...reached)
     this.#running.add(running)
     try {
       return await running
@@ -343,7 +345,7 @@ function isWithin (name, folder) {
  *   Promise<import('./open').Opened>}
  */
 async function openMember (storage, givenPath, request) {
-  const filePath = storage.realPath ? await call(storage, 'realPath', givenPath) : givenPath
+  const filePath = storage.realPath ? await promisesOf(storage).realPath(givenPath) : givenPath
   const folder = new Folder(storage, path.dirname(filePath))
   const { createFolder, mustExist, lockTimeout, signal } = request
   await folder.open({ createFolder: createFolder && !mustExist, lock: true, lockTimeout, signal })

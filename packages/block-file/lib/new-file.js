@@ -3,7 +3,7 @@
 // the call returns. Until then nobody takes it for the file. Its folder's lock is held, so nobody else makes it.
 
 const path = require('node:path')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { LogError } = require('@millrace/errors')
 const { makeNameless } = require('./open')
 const { writeWholeSync } = require('./whole-io')
@@ -106,7 +106,7 @@ class NewFile {
   async discard () {
     if (!this.isPrepared) return
     this.isPrepared = false
-    await call(this.#storage, 'unlink', this.#temporary)
+    await promisesOf(this.#storage).unlink(this.#temporary)
   }
 }
 

@@ -12,7 +12,7 @@ const { performance } = require('node:perf_hooks')
 const path = require('node:path')
 const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
-const { abortError, call, pause, toPromise } = require('@millrace/flow')
+const { abortError, pause, promisesOf, toPromise } = require('@millrace/flow')
 const { writeWhole } = require('./whole-io')
 
 /** The end of the name of a new file until it has its first bytes. */
@@ -59,7 +59,7 @@ async function open (storage, givenPath, request) {
   if (signal?.aborted) throw abortError('open', signal)
   // Readers need no lock, and must not create files.
   const isReader = request.flags === 'r'
-  const filePath = isReader || !storage.realPath ? givenPath : await call(storage, 'realPath', givenPath)
+  const filePath = isReader || !storage.realPath ? givenPath : await promisesOf(storage).realPath(givenPath)
   if (isReader || !request.lock || !storage.lock) {
     return { ...await openOrCreate(storage, filePath, request), path: filePath, lock: null, past: 'unknown' }
   }
@@ -84,10 +84,10 @@ async function open (storage, givenPath, request) {
 async function openCovered (storage, filePath, request, folderLock) {
   const { handle, size } = await openOrCreate(storage, filePath, request)
   try {
-    const lock = folderLock.cover ? await call(folderLock, 'cover', filePath) : standInFor(folderLock)
+    const lock = folderLock.cover ? await promisesOf(folderLock).cover(filePath) : standInFor(folderLock)
     return { handle, size, path: filePath, lock, past: await findPast(lock, handle) }
   } catch (err) {
-    await call(handle, 'close').catch(() => {})
+    await promisesOf(handle).close().catch(() => {})
     throw err
   }
 }
@@ -106,10 +106,10 @@ function standInFor (folderLock) {
 
 /** @type {(lock: StorageLock, handle: StorageHandle) => Promise<import('./storage').Past>} */
 async function findPast (lock, handle) {
-  const past = lock.findPast ? await call(lock, 'findPast') : 'unknown'
+  const past = lock.findPast ? await promisesOf(lock).findPast() : 'unknown'
   if (past !== 'intact' && past !== 'unsynced') return past
   // The kernel reports a failed writeback once to each descriptor, and to a new one if no process has seen the failure.
-  return call(handle, 'sync').then(() => past, () => 'unknown')
+  return promisesOf(handle).sync().then(() => past, () => 'unknown')
 }
 
 /** Another holder has the lock for now. */
@@ -151,7 +151,8 @@ class LockedOpening {
     if (handle === null) {
       // Nothing may be created before it is known which lock applies.
       const { createFolder } = this.#request
-      const hasLocks = this.#storage.hasKernelLocks && await call(this.#storage, 'hasKernelLocks', this.#path, { createFolder })
+      const hasLocks = this.#storage.hasKernelLocks !== undefined &&
+        await promisesOf(this.#storage).hasKernelLocks(this.#path, { createFolder })
       isNew = hasLocks
       handle = hasLocks ? await this.#openByKernel(this.#temporaryPath, false) : 'refused'
     }
@@ -161,11 +162,11 @@ class LockedOpening {
     if (handle === 'busy') throw await this.#describeHolder()
     if (handle === 'refused') return this.#openByRecord()
     if (isNew) await this.#beginNew(handle)
-    const { inode } = handle.stat ? await call(handle, 'stat') : { inode: undefined }
+    const { inode } = handle.stat ? await promisesOf(handle).stat() : { inode: undefined }
     this.#lock = await this.#takeRecord({ createFolder: false, isKernelHeld: true, inode })
     this.#hasMadeTemporary ||= isNew
     if (isNew) return this.#settle(await this.#publish(handle, null))
-    if (this.#request.initial === null || await call(handle, 'size') > 0) return this.#settle(handle)
+    if (this.#request.initial === null || await promisesOf(handle).size() > 0) return this.#settle(handle)
     const temporary = await this.#openByKernel(this.#temporaryPath, false)
     if (temporary === null || typeof temporary === 'string') throw this.#changesHands()
     this.#hasMadeTemporary = true
@@ -174,7 +175,7 @@ class LockedOpening {
 
   /** @param {StorageHandle} handle  of the new file, under its temporary name */
   async #beginNew (handle) {
-    this.#hasMadeTemporary = await call(handle, 'size') === 0
+    this.#hasMadeTemporary = await promisesOf(handle).size() === 0
     // Another process may have made the file just before. Its record must not be taken for that of a dead holder.
     if (await this.#openNow(this.#path, true) !== null) throw this.#changesHands()
   }
@@ -184,10 +185,10 @@ class LockedOpening {
   async #openByKernel (name, mustExist) {
     const handle = await this.#openNow(name, mustExist)
     if (handle === null || typeof handle === 'string') return handle
-    const outcome = handle.tryLock ? await call(handle, 'tryLock') : 'refused'
+    const outcome = handle.tryLock ? await promisesOf(handle).tryLock() : 'refused'
     if (outcome === 'refused') await this.#close(handle)
     if (outcome !== 'held') return outcome
-    if (handle.isAt && !await call(handle, 'isAt', name)) throw this.#changesHands()
+    if (handle.isAt && !await promisesOf(handle).isAt(name)) throw this.#changesHands()
     return handle
   }
 
@@ -196,7 +197,7 @@ class LockedOpening {
   async #openNow (name, mustExist) {
     const createFolder = !mustExist && this.#request.createFolder
     try {
-      const handle = await call(this.#storage, 'open', name, { flags: 'r+', createFolder, mustExist, isExclusive: true })
+      const handle = await promisesOf(this.#storage).open(name, { flags: 'r+', createFolder, mustExist, isExclusive: true })
       this.#handles.add(handle)
       return handle
     } catch (/** @type {any} */ err) {
@@ -217,7 +218,7 @@ class LockedOpening {
   /** @type {(request: import('./storage').LockRequest) => Promise<StorageLock>} */
   async #takeRecord (request) {
     try {
-      return await call(this.#storage, 'lock', this.#path, request)
+      return await promisesOf(this.#storage).lock(this.#path, request)
     } catch (/** @type {any} */ err) {
       throw err.code === 'ERR_LOG_LOCKED' ? new Busy(err, 0) : err
     }
@@ -228,20 +229,22 @@ class LockedOpening {
   async #publish (temporary, empty) {
     const [storage, from, to, { initial }] = [this.#storage, this.#temporaryPath, this.#path, this.#request]
     await fill(temporary, initial === null ? Buffer.alloc(0) : initial())
-    if (empty !== null && storage.copyOwnership) await call(storage, 'copyOwnership', to, from)
-    const isFree = empty === null ? await this.#openNow(to, true) === null : !empty.isAt || await call(empty, 'isAt', to)
+    if (empty !== null && storage.copyOwnership) await promisesOf(storage).copyOwnership(to, from)
+    const isFree = empty === null
+      ? await this.#openNow(to, true) === null
+      : !empty.isAt || await promisesOf(empty).isAt(to)
     if (!isFree) throw this.#changesHands()
-    await call(storage, 'rename', from, to)
+    await promisesOf(storage).rename(from, to)
     this.#hasMadeTemporary = false
-    await call(storage, 'syncFolder', path.dirname(to))
+    await promisesOf(storage).syncFolder(path.dirname(to))
     return temporary
   }
 
   /** @type {(handle: StorageHandle) => Promise<Opened>} */
   async #settle (handle) {
     const lock = /** @type {StorageLock} */ (this.#lock)
-    await call(lock, 'noteFile')
-    const size = await call(handle, 'size')
+    await promisesOf(lock).noteFile()
+    const size = await promisesOf(handle).size()
     const past = await findPast(lock, handle)
     this.#handles.delete(handle)
     this.#lock = null
@@ -259,25 +262,25 @@ class LockedOpening {
   async #describeHolder () {
     if (!this.#storage.findHolder) return this.#changesHands()
     /** @type {import('./storage').LockHolder} */
-    const { error, state } = await call(this.#storage, 'findHolder', this.#path)
+    const { error, state } = await promisesOf(this.#storage).findHolder(this.#path)
     return new Busy(error, PATIENCE_MS[state])
   }
 
   /** Closes the handles, and removes the record and the temporary file. */
   async undo () {
     // Before the lock is released: another process that has the file open then finds that the name is gone.
-    if (this.#hasMadeTemporary) await call(this.#storage, 'unlink', this.#temporaryPath).catch(() => {})
+    if (this.#hasMadeTemporary) await promisesOf(this.#storage).unlink(this.#temporaryPath).catch(() => {})
     const lock = this.#lock
     const isRecord = lock?.kind === 'file'
-    if (lock && !isRecord) await call(lock, 'release').catch(() => {})
+    if (lock && !isRecord) await promisesOf(lock).release().catch(() => {})
     for (const handle of [...this.#handles]) await this.#close(handle).catch(() => {})
-    if (lock && isRecord) await call(lock, 'release').catch(() => {})
+    if (lock && isRecord) await promisesOf(lock).release().catch(() => {})
   }
 
   /** @param {StorageHandle} handle */
   async #close (handle) {
     this.#handles.delete(handle)
-    await call(handle, 'close')
+    await promisesOf(handle).close()
   }
 }
 
@@ -292,7 +295,7 @@ async function openOrCreate (storage, filePath, request) {
     throw err
   })
   if (found !== null && !errorIfExists && (found.size > 0 || initial === null)) return found
-  if (found !== null) await call(found.handle, 'close')
+  if (found !== null) await promisesOf(found.handle).close()
   checkPresence(filePath, request, found !== null)
   if (initial === null) return openSized(storage, filePath, { flags, createFolder })
   await createFile(storage, filePath, { createFolder, bytes: initial(), isThere: found !== null })
@@ -315,11 +318,11 @@ function checkPresence (filePath, { mustExist, errorIfExists }, exists) {
 
 /** @type {(storage: Storage, filePath: string, options: import('./storage').OpenOptions) => Promise<Sized>} */
 async function openSized (storage, filePath, options) {
-  const handle = await call(storage, 'open', filePath, options)
+  const handle = await promisesOf(storage).open(filePath, options)
   try {
-    return { handle, size: await call(handle, 'size') }
+    return { handle, size: await promisesOf(handle).size() }
   } catch (err) {
-    await call(handle, 'close').catch(() => {})
+    await promisesOf(handle).close().catch(() => {})
     throw err
   }
 }
@@ -332,10 +335,10 @@ async function openSized (storage, filePath, options) {
 async function createFile (storage, filePath, { createFolder, bytes, isThere }) {
   const temporary = filePath + TEMPORARY
   await makeNameless(storage, temporary, { createFolder, bytes }, async () => {
-    if (isThere && storage.copyOwnership) await call(storage, 'copyOwnership', filePath, temporary)
+    if (isThere && storage.copyOwnership) await promisesOf(storage).copyOwnership(filePath, temporary)
   })
-  await call(storage, 'rename', temporary, filePath)
-  await call(storage, 'syncFolder', path.dirname(filePath))
+  await promisesOf(storage).rename(temporary, filePath)
+  await promisesOf(storage).syncFolder(path.dirname(filePath))
 }
 
 /**
@@ -345,20 +348,20 @@ async function createFile (storage, filePath, { createFolder, bytes, isThere }) 
  */
 async function makeNameless (storage, temporary, { createFolder, bytes }, complete = async () => {}) {
   try {
-    const handle = await call(storage, 'open', temporary, { flags: 'r+', createFolder })
-    await inTurn(() => fill(handle, bytes), () => call(handle, 'close'))
+    const handle = await promisesOf(storage).open(temporary, { flags: 'r+', createFolder })
+    await inTurn(() => fill(handle, bytes), () => promisesOf(handle).close())
     await complete()
   } catch (err) {
-    await call(storage, 'unlink', temporary).catch(() => {})
+    await promisesOf(storage).unlink(temporary).catch(() => {})
     throw err
   }
 }
 
 /** Replaces the contents of a file and syncs them. @type {(handle: StorageHandle, bytes: Buffer) => Promise<void>} */
 async function fill (handle, bytes) {
-  await call(handle, 'truncate', 0)
+  await promisesOf(handle).truncate(0)
   if (bytes.length > 0) await toPromise((cb) => writeWhole(handle, bytes, 0, cb))
-  await call(handle, 'sync')
+  await promisesOf(handle).sync()
 }
 
 // Runs both functions, even if the first one fails. If both fail, the first error counts.
@@ -377,8 +380,8 @@ async function inTurn (first, last) {
 // holder. If the record is the lock, the file must be closed first.
 /** @type {(handle: StorageHandle, lock: StorageLock | null) => Promise<any>} */
 async function close (handle, lock) {
-  if (lock === null) return call(handle, 'close')
-  const [release, close] = [() => call(lock, 'release'), () => call(handle, 'close')]
+  if (lock === null) return promisesOf(handle).close()
+  const [release, close] = [() => promisesOf(lock).release(), () => promisesOf(handle).close()]
   await (lock.kind === 'kernel' ? inTurn(release, close) : inTurn(close, release))
 }
 

@@ -3,7 +3,7 @@
 // in its way. That usually passes, so such calls are tried again for a while.
 
 const { performance } = require('node:perf_hooks')
-const { call, pause, toCallback } = require('@millrace/flow')
+const { pause, promisesOf, toCallback } = require('@millrace/flow')
 
 const PATIENCE_MS = 3000
 const PAUSE_MS_MIN = 1
@@ -43,11 +43,12 @@ function patientStorage (storage, { patienceMs = PATIENCE_MS } = {}) {
   // Files for which patience has ended once: they are held for longer, so nobody waits for them again.
   /** @type {Set<string>} */
   const held = new Set()
-  /** @type {(name: 'rename' | 'unlink', file: string, paths: string[], cb: any) => void} */
-  const change = (name, file, paths, cb) => {
+  const promises = promisesOf(/** @type {Storage} */ (storage))
+  /** @type {(file: string, call: () => Promise<void>, cb: any) => void} */
+  const change = (file, call, cb) => {
     const run = async () => {
       try {
-        await patiently(() => call(storage, name, ...paths), { patienceMs: held.has(file) ? 0 : patienceMs })
+        await patiently(call, { patienceMs: held.has(file) ? 0 : patienceMs })
         held.delete(file)
       } catch (/** @type {any} */ err) {
         if (isHeld(storage, err)) held.add(file)
@@ -61,9 +62,9 @@ function patientStorage (storage, { patienceMs = PATIENCE_MS } = {}) {
   const opening = { codes: ['EBUSY'], patienceMs }
   return {
     ...storage,
-    open: (path, options, cb) => toCallback(patiently(() => call(storage, 'open', path, options), opening), cb),
-    rename: (from, to, cb) => change('rename', to, [from, to], cb),
-    unlink: (path, cb) => change('unlink', path, [path], cb)
+    open: (path, options, cb) => toCallback(patiently(() => promises.open(path, options), opening), cb),
+    rename: (from, to, cb) => change(to, () => promises.rename(from, to), cb),
+    unlink: (path, cb) => change(path, () => promises.unlink(path), cb)
   }
 }
 

@@ -2,7 +2,7 @@
 // Another file under the same path: the writer continues with it. Readers wait meanwhile.
 
 const path = require('node:path')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { openSized } = require('./open')
 const { moved, nameNotSynced, notLocked, notReopened } = require('./whole-io')
 
@@ -24,12 +24,12 @@ const { moved, nameNotSynced, notLocked, notReopened } = require('./whole-io')
 async function replaceWith (file, handle, from, check, goOnWith) {
   const { lockHeld, storage } = file
   // During the replacement the lock's record names no file. If it cannot name the new file, the lock still holds.
-  if (lockHeld) await call(lockHeld, 'forgetFile')
+  if (lockHeld) await promisesOf(lockHeld).forgetFile()
   try {
     const replace = storage.replacesOpenFiles === false ? replaceClosed : replaceOpen
     await replace(file, handle, from, check, goOnWith)
   } finally {
-    if (lockHeld) await call(lockHeld, 'noteFile').catch(() => {})
+    if (lockHeld) await promisesOf(lockHeld).noteFile().catch(() => {})
   }
 }
 
@@ -43,21 +43,21 @@ async function replaceOpen (file, handle, from, check, goOnWith) {
   try {
     // Before the rename, the new file needs the old one's lock, owner and mode, and the name must still lead to the old
     // file.
-    const outcome = isExclusive && next.handle.tryLock ? await call(next.handle, 'tryLock') : 'held'
+    const outcome = isExclusive && next.handle.tryLock ? await promisesOf(next.handle).tryLock() : 'held'
     if (outcome !== 'held') throw notLocked(filePath, outcome)
     await checkName(file, handle)
-    if (storage.copyOwnership) await call(storage, 'copyOwnership', filePath, from)
+    if (storage.copyOwnership) await promisesOf(storage).copyOwnership(filePath, from)
     check()
-    await call(storage, 'rename', from, filePath)
+    await promisesOf(storage).rename(from, filePath)
   } catch (err) {
-    await call(next.handle, 'close').catch(() => {})
+    await promisesOf(next.handle).close().catch(() => {})
     release()
     throw err
   }
   /** @type {Error | null} */
-  const syncError = await call(storage, 'syncFolder', path.dirname(filePath)).then(() => null, (err) => err)
+  const syncError = await promisesOf(storage).syncFolder(path.dirname(filePath)).then(() => null, (err) => err)
   goOnWith(next)
-  await call(handle, 'close').catch(() => {})
+  await promisesOf(handle).close().catch(() => {})
   release()
   if (syncError) throw nameNotSynced(syncError, filePath)
 }
@@ -72,11 +72,13 @@ async function replaceClosed (file, handle, from, check, goOnWith) {
   const release = await excludeReaders(file, 0, Infinity)
   try {
     await checkName(file, handle)
-    if (storage.copyOwnership) await call(storage, 'copyOwnership', filePath, from)
+    if (storage.copyOwnership) await promisesOf(storage).copyOwnership(filePath, from)
     check()
     file.handle = null
     /** @type {Error | null} */
-    const failure = await call(handle, 'close').then(() => call(storage, 'rename', from, filePath)).then(() => null, (err) => err)
+    const failure = await promisesOf(handle).close()
+      .then(() => promisesOf(storage).rename(from, filePath))
+      .then(() => null, (err) => err)
     const options = { flags: /** @type {const} */ ('r+'), createFolder: false, mustExist: true }
     const opened = await openSized(storage, filePath, options).catch((err) => { throw notReopened(err, filePath) })
     if (failure) {
@@ -84,7 +86,7 @@ async function replaceClosed (file, handle, from, check, goOnWith) {
       throw failure
     }
     goOnWith(opened)
-    await call(storage, 'syncFolder', path.dirname(filePath)).catch((err) => { throw nameNotSynced(err, filePath) })
+    await promisesOf(storage).syncFolder(path.dirname(filePath)).catch((err) => { throw nameNotSynced(err, filePath) })
   } finally {
     release()
   }
@@ -98,7 +100,7 @@ async function reopen (file, handle, goOnWith) {
   const next = await openSized(file.storage, file.path, { flags: 'r', createFolder: false })
   const release = await excludeReaders(file, 0, Infinity)
   goOnWith(next)
-  await call(handle, 'close').finally(release)
+  await promisesOf(handle).close().finally(release)
 }
 
 /**
@@ -116,7 +118,7 @@ function excludeReaders (file, start, end) {
  */
 async function checkName ({ lockHeld, path: filePath }, handle) {
   if (!lockHeld || !handle.isAt || handle.isKnownAt?.(filePath)) return
-  if (!await call(handle, 'isAt', filePath)) throw moved(filePath)
+  if (!await promisesOf(handle).isAt(filePath)) throw moved(filePath)
 }
 
 exports.checkName = checkName

@@ -10,11 +10,13 @@ const { nextTick } = require('node:process')
 const { fileURLToPath } = require('node:url')
 const { callbackify } = require('node:util')
 const { misuse, reasonOf } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { watchFile } = require('./file-watch')
 const { patientStorage } = require('./patience')
 const { notAFile } = require('./whole-io')
+
+const files = /** @type {FileCalls} */ (/** @type {unknown} */ (promisesOf(fs)))
 
 const { O_CREAT, O_DIRECTORY = 0, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
 // A log may hold private data. A user who wants to share it can change the mode.
@@ -24,6 +26,17 @@ const IS_LINUX = process.platform === 'linux'
 const LOOK_MS = 100
 
 /** @template T @typedef {(err: Error | null, result?: T) => void} Callback */
+
+/**
+ * The calls of `node:fs` as promises. Unlike in `node:fs/promises`, an open file is a descriptor.
+ * @typedef {Omit<typeof import('node:fs/promises'), 'open'> & {
+ *   open: (path: string, flags: number | string, mode?: number) => Promise<number>
+ *   read: (fd: number, bytes: Buffer, offset: number, size: number, position: number) => Promise<number>
+ *   fstat: (fd: number, options: { bigint: true }) => Promise<import('node:fs').BigIntStats>
+ *   fsync: (fd: number) => Promise<void>
+ *   close: (fd: number) => Promise<void>
+ * }} FileCalls
+ */
 
 /**
  * An open file. A transfer may be short, as the kernel's may; `whole-io` continues it. A callback never runs before its
@@ -233,13 +246,13 @@ async function open (filePath, { flags, createFolder, mustExist = false, isExclu
   const isMade = flags === 'r+' && !mustExist
   if (isMade && createFolder) makeFolderSync(filePath)
   const how = (flags === 'r' ? O_RDONLY : O_RDWR) | (isMade ? O_CREAT : 0) | (isExclusive ? LOCKING_FLAGS : 0)
-  const fd = await call(fs, 'open', filePath, how, mode).catch(throwLockOutcome)
+  const fd = await files.open(filePath, how, mode).catch(throwLockOutcome)
   try {
-    const stat = await call(fs, 'fstat', fd, { bigint: true })
+    const stat = await files.fstat(fd, { bigint: true })
     if (!stat.isFile()) throw notAFile(filePath, stat)
     return createHandle(fd, stat)
   } catch (err) {
-    await call(fs, 'close', fd).catch(() => {})
+    await files.close(fd).catch(() => {})
     throw err
   }
 }
@@ -266,7 +279,7 @@ async function lock (filePath, request) {
   try {
     return await lockFile(filePath, request, folder)
   } catch (err) {
-    if (request.folder === undefined) await call(folder, 'close').catch(() => {})
+    if (request.folder === undefined) await promisesOf(folder).close().catch(() => {})
     throw err
   }
 }
@@ -325,7 +338,7 @@ const NO_PROGRAM = ['ENOENT', 'EACCES', 'EPERM', 'ENOEXEC', 'ENOTDIR', 'ERR_ACCE
 const NOT_CAPABLE = 'NotCapable'
 const BUSY_EXIT_CODE = 1
 
-/** Throws an error of `open` again; `lockOutcome` says if the lock is the reason. @param {NodeJS.ErrnoException} err */
+/** Throws an error of `open` again; `lockOutcome` says if the lock is the reason. @type {(err: any) => never} */
 function throwLockOutcome (err) {
   const { code = '' } = err
   const isBusy = code === 'EAGAIN' || code === 'EWOULDBLOCK'
@@ -367,11 +380,11 @@ async function hasKernelLocks (filePath, { createFolder }) {
   const folder = path.dirname(filePath)
   if (createFolder) makeFolderSync(filePath)
   if (HAS_EXLOCK || !IS_LINUX) return HAS_EXLOCK
-  const fd = await call(fs, 'open', folder, O_RDONLY)
+  const fd = await files.open(folder, O_RDONLY)
   try {
     return await tryLock(fd, '-s') !== 'refused'
   } finally {
-    await call(fs, 'close', fd)
+    await files.close(fd)
   }
 }
 
@@ -383,9 +396,9 @@ let hasReach = IS_LINUX ? null : false
 /** @type {(folder: string) => Promise<FolderHandle>} throws ENOENT, ENOTDIR and other errors of the file system */
 async function openFolder (folder) {
   // While it is open, no other folder gets its inode. Windows cannot open a folder.
-  const fd = process.platform === 'win32' ? null : await call(fs, 'open', folder, O_RDONLY | O_DIRECTORY)
+  const fd = process.platform === 'win32' ? null : await files.open(folder, O_RDONLY | O_DIRECTORY)
   try {
-    const own = await call(fs, fd === null ? 'stat' : 'fstat', fd ?? folder, { bigint: true })
+    const own = await (fd === null ? files.stat(folder, { bigint: true }) : files.fstat(fd, { bigint: true }))
     const isSame = (/** @type {fs.BigIntStats | undefined} */ found) => found?.ino === own.ino && found?.dev === own.dev
     const link = `/proc/self/fd/${fd}`
     hasReach ??= mayWrite(`${link}/a`) && isSame(tryStat(link))
@@ -399,7 +412,7 @@ async function openFolder (folder) {
       close: (cb) => fd === null ? nextTick(cb, null) : fs.close(fd, cb)
     }
   } catch (err) {
-    if (fd !== null) await call(fs, 'close', fd).catch(() => {})
+    if (fd !== null) await files.close(fd).catch(() => {})
     throw err
   }
 }
@@ -446,11 +459,11 @@ function makeFolderSync (filePath, hasParent = false) {
 /** @param {string} folder */
 async function syncFolder (folder) {
   if (process.platform === 'win32') return
-  const fd = await call(fs, 'open', folder, O_RDONLY)
+  const fd = await files.open(folder, O_RDONLY)
   try {
-    await call(fs, 'fsync', fd)
+    await files.fsync(fd)
   } finally {
-    await call(fs, 'close', fd)
+    await files.close(fd)
   }
 }
 
@@ -504,7 +517,7 @@ function toAbsolute (filePath) {
 /** @type {(filePath: string) => Promise<string>} */
 async function findRealPath (filePath) {
   try {
-    return await call(fs.realpath, 'native', filePath)
+    return await promisesOf(fs.realpath).native(filePath)
   } catch (/** @type {any} */ err) {
     // A path that ends in a slash means a folder, where no file can be created.
     if (err.code !== 'ENOENT' || /[/\\]$/.test(filePath)) throw err
@@ -513,7 +526,7 @@ async function findRealPath (filePath) {
   const folder = await findRealPath(path.dirname(given))
   const name = path.join(folder, path.basename(given))
   // If this fails, the name is no symlink, or exists by now. Opening it then shows what is wrong, if anything is.
-  const target = await call(fs, 'readlink', name).catch(() => null)
+  const target = await files.readlink(name).catch(() => null)
   return target === null ? name : findRealPath(path.resolve(folder, target))
 }
 

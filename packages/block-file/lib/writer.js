@@ -6,7 +6,7 @@ const path = require('node:path')
 const { performance } = require('node:perf_hooks')
 const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
-const { call, toCallback, toPromise } = require('@millrace/flow')
+const { promisesOf, toCallback, toPromise } = require('@millrace/flow')
 const { checkName, excludeReaders, reopen, replaceWith } = require('./replace')
 const {
   AdaptiveIo, closedError, moved, rangeError, readWhole, readWholeSync,
@@ -219,7 +219,7 @@ class Writer {
       if (newSize >= size.value) return
       const release = await excludeReaders(this._file, newSize, Infinity)
       try {
-        await call(handle, 'truncate', newSize)
+        await promisesOf(handle).truncate(newSize)
         this.#reserveEnd = 0
         this._file.rewriteCount++
         cache.drop(newSize, Infinity)
@@ -292,7 +292,7 @@ class Writer {
     if (!handle.isAtSync || this._file.hasUnsyncedName || !this._syncIo.mayBlock()) {
       return toCallback(checkName(this._file, handle).then(async () => {
         if (!this._file.hasUnsyncedName) return
-        await call(storage, 'syncFolder', path.dirname(filePath))
+        await promisesOf(storage).syncFolder(path.dirname(filePath))
         this._file.hasUnsyncedName = false
       }), done)
     }

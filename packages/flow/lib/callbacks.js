@@ -93,6 +93,25 @@ function toCallback (promise, cb) {
   promise.then((result) => nextTick(cb, null, result), (err) => nextTick(cb, err))
 }
 
+/**
+ * The methods of an object that take a callback last, as methods that return a promise.
+ * @template T
+ * @typedef {{ [Name in keyof T]-?: NonNullable<T[Name]> extends (...args: infer All) => any
+ *   ? All extends [...infer Args, (...given: infer Given) => any] ? (...args: Args) => Promise<Result<Given>> : never
+ *   : never }} Promised
+ */
+/** @template Given @typedef {Given extends [any, any?, ...any] ? Exclude<Given[1], undefined> : void} Result */
+
+/** Each call looks the method up anew. @type {ProxyHandler<any>} */
+const PROMISING = {
+  get: (object, name) => (/** @type {any[]} */ ...args) => toPromise((cb) => object[name](...args, cb))
+}
+
+/** @type {<T extends object>(object: T) => Promised<T>} */
+function promisesOf (object) {
+  return new Proxy(object, PROMISING)
+}
+
 /** Calls a method that takes a callback last. @type {(object: any, name: string, ...args: any[]) => Promise<any>} */
 function call (object, name, ...args) {
   return toPromise((cb) => object[name](...args, cb))
@@ -118,4 +137,5 @@ exports.createSettler = createSettler
 exports.toCallback = toCallback
 exports.toPromise = toPromise
 exports.call = call
+exports.promisesOf = promisesOf
 exports.rethrowAsync = rethrowAsync

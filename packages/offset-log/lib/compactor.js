@@ -4,7 +4,7 @@
 
 const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { Repacker, SLOT_POSITIONS, encodeHead, encodeSlot } = require('@millrace/framing')
 const { UnpackedRun, isWordsRecord } = require('./file-words')
 
@@ -62,8 +62,8 @@ class Repacking {
     const range = {
       from: this.packedEnd, stop: logEnd, onLoss, reverse: false, isStrict: true, skipsDamage: this.#skipsDamage
     }
-    const reader = await call(this.#store, 'openReader', range)
-    for (let run = await call(reader, 'next', logEnd); run.count > 0; run = await call(reader, 'next', logEnd)) {
+    const reader = await promisesOf(this.#store).openReader(range)
+    for (let run = await promisesOf(reader).next(logEnd); run.count > 0; run = await promisesOf(reader).next(logEnd)) {
       const end = run.seqs[run.count - 1] + 1
       if (this.#isWanted !== null) this.#choose(run, this.#isWanted)
       this.#pack(run)
@@ -144,12 +144,12 @@ class Compactor {
   }
 
   async begin () {
-    await call(this.#target, 'ready')
+    await promisesOf(this.#target).ready()
     if (this.#target.size.value > 0) throw inTheWay(this.#path)
-    await call(this.#target, 'append', encodeHead({ ...this.#store.header, hasGaps: true }))
+    await promisesOf(this.#target).append(encodeHead({ ...this.#store.header, hasGaps: true }))
     // After a power cut, this head identifies the file as a leftover. So it must be durable before any record is
     // copied.
-    await call(this.#target, 'sync')
+    await promisesOf(this.#target).sync()
   }
 
   /**
@@ -176,23 +176,23 @@ class Compactor {
     const reservedEnd = reservation.reservedEndFor(logicalEnd, false)
     const slot = { sequence: 2, epoch, end: newEnd, logicalEnd, last, erasedCount: 0, chainCrc, reservedEnd }
     await this.#writePages()
-    await call(this.#target, 'sync')
-    await call(this.#target, 'write', encodeSlot(slot, salt), SLOT_POSITIONS[0])
-    await call(this.#target, 'sync')
-    await call(this.#target, 'close')
+    await promisesOf(this.#target).sync()
+    await promisesOf(this.#target).write(encodeSlot(slot, salt), SLOT_POSITIONS[0])
+    await promisesOf(this.#target).sync()
+    await promisesOf(this.#target).close()
     const { count, readCount } = this.#repacking
     return { count, readCount, size: newEnd }
   }
 
   /** Gives up after a failure. */
   async close () {
-    await call(this.#target, 'close').catch(() => {})
+    await promisesOf(this.#target).close().catch(() => {})
   }
 
   async #writePages () {
     const bytes = Buffer.concat(this.#pages.splice(0), this.#pagesSize)
     this.#pagesSize = 0
-    if (bytes.length > 0) await call(this.#target, 'append', bytes)
+    if (bytes.length > 0) await promisesOf(this.#target).append(bytes)
   }
 }
 

@@ -10,7 +10,7 @@ const {
   Dictionary, WORDS_RECORD_SIZE_MAX, encodeWords, firstWordId, isWordsRecord, learnWords, maxWordId, packRecord,
   unpackRecord
 } = require('@millrace/dictionary')
-const { ScratchBuffer, allocateShared, call } = require('@millrace/flow')
+const { allocateShared, promisesOf, ScratchBuffer } = require('@millrace/flow')
 const { tooLargeToRead } = require('@millrace/framing')
 const { RecordRun } = require('./record-run')
 
@@ -117,9 +117,9 @@ class FileWords {
     let maxId = -1
     let isDone = false
     const range = { from: 0, stop: Infinity, reverse: true, skipsDamage: true, isStrict: true }
-    const reader = await call(store, 'openReader', range)
+    const reader = await promisesOf(store).openReader(range)
     while (!isDone) {
-      const { buffer, seqs, starts, ends, count } = await call(reader, 'next', store.logEnd)
+      const { buffer, seqs, starts, ends, count } = await promisesOf(reader).next(store.logEnd)
       if (count === 0) break
       for (let index = 0; index < count && !isDone; index++) {
         const start = starts[index]

@@ -6,7 +6,7 @@ const { performance } = require('node:perf_hooks')
 const { nextTick } = require('node:process')
 const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { call, pause } = require('@millrace/flow')
+const { pause, promisesOf } = require('@millrace/flow')
 const { isShortRead } = require('./errors')
 const { TAIL_SUFFIX } = require('@millrace/framing')
 const { peekId } = require('./recover/identify')
@@ -186,7 +186,7 @@ class Follower {
     if (!id?.equals(store.header.id)) throw goneError(blocks.path, new Error('it is another log'))
     replacement.begin(store)
     try {
-      await call(blocks, 'reopen')
+      await promisesOf(blocks).reopen()
       file.store = (await openSteadily(file, '')).store
       // Records appended just before the replacement lie in front of the new file's end, so `follow` does not report
       // them.
@@ -230,9 +230,9 @@ function shrunkError ({ blocks: { path }, store: { end } }, size) {
 /** Whether a copy of the log's end lies beside it. @type {(file: LogFile) => Promise<boolean>} */
 async function hasTailCopy ({ blocks, storage = fileStorage }) {
   try {
-    const realPath = storage.realPath ? await call(storage, 'realPath', blocks.path) : blocks.path
-    const handle = await call(storage, 'open', realPath + TAIL_SUFFIX, { flags: 'r', createFolder: false })
-    await call(handle, 'close')
+    const realPath = storage.realPath ? await promisesOf(storage).realPath(blocks.path) : blocks.path
+    const handle = await promisesOf(storage).open(realPath + TAIL_SUFFIX, { flags: 'r', createFolder: false })
+    await promisesOf(handle).close()
     return true
   } catch {
     return false

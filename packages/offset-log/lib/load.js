@@ -2,7 +2,7 @@
 // Turns an open block file into a loaded log: identifies its framing and opens the store. Also declares what the parts
 // of one open log share.
 
-const { abortError, call, pause, toPromise } = require('@millrace/flow')
+const { abortError, pause, promisesOf, toPromise } = require('@millrace/flow')
 const { openChecked, openNewChecked } = require('./recover/open-checked')
 const { detectFraming } = require('./recover/identify')
 const { offsetFramings } = require('@millrace/framing')
@@ -99,7 +99,7 @@ const ATTEMPT_COUNT_MAX = 50
  */
 async function load (file, framing, signal) {
   const { blocks, durability, since } = file
-  await call(blocks, 'ready')
+  await promisesOf(blocks).ready()
   if (signal?.aborted) throw abortError('open', signal)
   const { store, recovery } = await (blocks.flags === 'r' ? openSteadily : openStore)(file, framing)
   if (signal?.aborted) throw abortError('open', signal)
@@ -149,7 +149,7 @@ async function openSteadily (file, framing) {
     if (fault === '' || fault === before || attempt === ATTEMPT_COUNT_MAX) return answer()
     before = fault
     await pause(CHANGE_MS_MAX)
-    await call(file.blocks, 'refresh')
+    await toPromise((cb) => file.blocks.refresh(cb))
   }
 }
 

@@ -4,7 +4,7 @@
 // Deletions wait during a compaction, and while threads read.
 
 const { nextTick } = require('node:process')
-const { call, toCallback, toPromise } = require('@millrace/flow')
+const { promisesOf, toCallback, toPromise } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { Compactor } = require('./compactor')
 const { openChecked } = require('./recover/open-checked')
@@ -53,7 +53,7 @@ async function compact (file, appender, progress) {
   tell(0)
   try {
     // A call without seqs waits for the deletions in progress.
-    await call(file.store, 'deleteRecords', [])
+    await promisesOf(file.store).deleteRecords([])
     for (let isDone = false; !isDone;) {
       await removeLeftover(file)
       isDone = await copyAndReplace(file, appender, (copiedEnd) => {
@@ -249,7 +249,7 @@ async function removeLeftover ({ blocks, store, storage }) {
     throw err
   })
   const isOurs = areas !== null && areOfCopy(areas, { .../** @type {CheckedStore} */(store).header, hasGaps: true })
-  if (isOurs) await call(blocks, 'removeBeside', SUFFIX)
+  if (isOurs) await promisesOf(blocks).removeBeside(SUFFIX)
 }
 
 // Lets deletions and threads that read take turns: a thread cannot see that another thread is changing bytes. A

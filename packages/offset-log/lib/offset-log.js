@@ -5,7 +5,9 @@
 const { nextTick } = require('node:process')
 const { BlockFile, NewFile, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { abortable, call, callbackOrPromise, createObservable, describe, Lifecycle, toCallback } = require('@millrace/flow')
+const {
+  abortable, callbackOrPromise, createObservable, describe, Lifecycle, promisesOf, toCallback
+} = require('@millrace/flow')
 const { Appender } = require('./appender')
 const { BaseLog } = require('./base-log')
 const { closedError, notReady, ofBatch, tooLargeToAppend } = require('./errors')
@@ -247,7 +249,7 @@ class Log extends BaseLog {
     abortable('open', signal, (err, recovery) => {
       if (!err || !signal.aborted) return this._loaded(err, recovery ?? null)
       // Waiting calls fail at once. Only `close` waits until opening has completed what it has begun to write.
-      this._abandoned = loading.catch(() => {}).then(() => call(this._file.blocks, 'close'))
+      this._abandoned = loading.catch(() => {}).then(() => promisesOf(this._file.blocks).close())
       this._abandoned.catch(() => {})
       this._lifecycle.opened(err)
     }, (cb) => toCallback(loading, cb))

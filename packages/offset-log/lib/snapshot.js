@@ -4,7 +4,7 @@
 
 const { BlockFile } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
-const { abortError, call, parseSignal, toCallback } = require('@millrace/flow')
+const { abortError, parseSignal, promisesOf, toCallback } = require('@millrace/flow')
 const { RecordRun } = require('./record-run')
 const { SeqReservation, readHead } = require('@millrace/framing')
 const { writeAside } = require('./copy/aside')
@@ -84,7 +84,7 @@ async function copy (file, output, onPosition) {
       if (attempt === ATTEMPTS_MAX || !isOfChange(err) || !(file.follower || isReplaced)) throw err
       output.cut(0)
       // Another process may have replaced the file.
-      if (file.follower) await call(file.follower, 'refresh').catch(() => {})
+      if (file.follower) await promisesOf(file.follower).refresh().catch(() => {})
     }
   }
 }
@@ -97,7 +97,7 @@ async function copyChecked (file, store, output, onProgress) {
   const { end, tail } = store
   const { path } = file.blocks
   const blocks = BlockFile(file.blocks.realPath, { flags: 'r', cache: 0, storage: file.storage })
-  await call(blocks, 'ready')
+  await promisesOf(blocks).ready()
   try {
     const isReplaced = file.store !== store || store.isReplaced
     if (isReplaced || blocks.size.value < end) throw moved(path)
@@ -117,7 +117,7 @@ async function copyChecked (file, store, output, onProgress) {
     output.put(0, encodeHeadOf(head, found, reservation.reservedEndFor(end + found.shift, true)))
     await output.flush()
   } finally {
-    await call(blocks, 'close')
+    await promisesOf(blocks).close()
   }
 }
 
@@ -131,7 +131,7 @@ async function copyOffset ({ blocks, framing, end }, output, onProgress) {
   /** @type {import('@millrace/framing').Walk} */
   const walk = { position: 0, need: framing.overhead, error: null, maxRecordSize: Infinity }
   while (walk.position < end && !walk.error) {
-    await call(window, 'loadForward', walk.position, Math.max(walk.need, framing.overhead), end)
+    await promisesOf(window).loadForward(walk.position, Math.max(walk.need, framing.overhead), end)
     // The window's bytes are all from before an overwrite or all from after it, as long as nothing waits here.
     do {
       const { position } = walk

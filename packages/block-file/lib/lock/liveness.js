@@ -6,7 +6,9 @@
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
+
+const files = /** @type {import('../storage').FileCalls} */ (/** @type {unknown} */ (promisesOf(fs)))
 
 /**
  * @typedef {Identity & { localFileSystem?: string | null }} Place  a thread, and the name of the file system under the
@@ -100,13 +102,13 @@ function readTaskSync (pid, thread) {
 
 /** Null if there is no such thread, or /proc hides it. @type {(pid: number, thread: number) => Promise<Task | null>} */
 async function readTask (pid, thread) {
-  const text = await call(fs, 'readFile', statPath(pid, thread), 'latin1').catch(nullIfGone)
+  const text = await files.readFile(statPath(pid, thread), 'latin1').catch(nullIfGone)
   return text === null ? null : parseTask(text)
 }
 
 /** Empty if there is no such process. @type {(pid: number) => Promise<number[]>} */
 async function listThreads (pid) {
-  const names = await call(fs, 'readdir', `/proc/${pid}/task`).catch(nullIfGone)
+  const names = await files.readdir(`/proc/${pid}/task`).catch(nullIfGone)
   return (names ?? []).map(Number)
 }
 

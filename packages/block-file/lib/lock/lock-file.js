@@ -7,13 +7,15 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { nextTick } = require('node:process')
 const { LogError, reasonOf } = require('@millrace/errors')
-const { call, pause, toCallback } = require('@millrace/flow')
+const { pause, promisesOf, toCallback } = require('@millrace/flow')
 const { patiently } = require('../patience')
 const { notAFile } = require('../whole-io')
 const {
   askForLifeSign, checkLiveness, countsFailures, giveLifeSign, identifyMount, nameOfLocal, removeLifeSign, thisThread
 } = require('./liveness')
 const { parseRecord, take } = require('./acquire')
+
+const files = /** @type {import('../storage').FileCalls} */ (/** @type {unknown} */ (promisesOf(fs)))
 
 /**
  * @typedef {import('./acquire').FileIdentity} FileIdentity
@@ -85,10 +87,10 @@ async function openGuard (filePath) {
   const guardPath = `${filePath}.lock.held`
   try {
     const flags = fs.constants.O_RDWR | fs.constants.O_CREAT | UV_FS_O_EXLOCK
-    const fd = await call(fs, 'open', guardPath, flags, 0o600)
+    const fd = await files.open(guardPath, flags, 0o600)
     return {
       close: async () => {
-        await call(fs, 'close', fd)
+        await files.close(fd)
         // If this fails, the next holder has the file already.
         await changeName('unlink', guardPath).catch(() => {})
       }
@@ -336,7 +338,7 @@ class FileLock {
       // Nobody here may take it for the record of a living holder.
       if (err && this.#held) abandoned.add(this.#held.nonce)
       await this.leave()
-      if (this.#folder !== null) await call(this.#folder, 'close')
+      if (this.#folder !== null) await promisesOf(this.#folder).close()
       if (err) throw err
     }, cb)
   }
@@ -443,7 +445,7 @@ function describeBlindSpot ({ localFileSystem }, kind) {
 /** @type {(filePath: string, reached: string) => Promise<FileIdentity>} */
 async function identify (filePath, reached) {
   /** @type {fs.BigIntStats | null} */
-  const stat = await call(fs, 'stat', reached, { bigint: true }).catch((err) => {
+  const stat = await files.stat(reached, { bigint: true }).catch((err) => {
     if (err.code !== 'ENOENT') throw err
     return null
   })
@@ -460,7 +462,7 @@ function describeFile (filePath, stat) {
 
 /** @param {string} filePath */
 function isMissing (filePath) {
-  return call(fs, 'lstat', filePath).then(() => false, ({ code }) => code === 'ENOENT')
+  return files.lstat(filePath).then(() => false, ({ code }) => code === 'ENOENT')
 }
 
 // The file operations that taking a lock needs.
@@ -486,16 +488,16 @@ function createNonce () {
 
 /** @type {LockFiles} */
 const lockFiles = {
-  write: (filePath, text, mode = MODE) => call(fs, 'writeFile', filePath, text, { flag: 'wx', mode }),
-  link: (from, to) => call(fs, 'link', from, to),
-  copy: (from, to) => call(fs, 'copyFile', from, to, COPYFILE_EXCL),
+  write: (filePath, text, mode = MODE) => files.writeFile(filePath, text, { flag: 'wx', mode }),
+  link: (from, to) => files.link(from, to),
+  copy: (from, to) => files.copyFile(from, to, COPYFILE_EXCL),
   rename: changeName.bind(null, 'rename'),
   unlink: changeName.bind(null, 'unlink'),
   read: readRecord,
   list: async (filePath) => {
     const folder = path.dirname(filePath)
     /** @type {string[]} */
-    const names = await call(fs, 'readdir', folder)
+    const names = await files.readdir(folder)
     return names.map((name) => path.join(folder, name))
   },
   wait: async (count) => {
@@ -512,7 +514,7 @@ const lockFiles = {
 function provenFiles (folder, at) {
   /** @type {(change: (...args: any[]) => Promise<void>) => (...args: any[]) => Promise<void>} */
   const proven = (change) => async (...args) => {
-    if (await call(folder, 'isAt', at)) return change(...args)
+    if (await promisesOf(folder).isAt(at)) return change(...args)
     throw new LogError('ERR_FILE_MOVED', `${at} leads to another folder now, or to none, so the record of a lock in it was ` +
       'not changed', { path: at })
   }
@@ -529,16 +531,16 @@ function provenFiles (folder, at) {
 
 /** @type {(filePath: string) => Promise<string | null>} null if there is no file */
 async function readRecord (filePath) {
-  const fd = await call(fs, 'open', filePath, READ_MODE).catch((err) => {
+  const fd = await files.open(filePath, READ_MODE).catch((err) => {
     if (err.code !== 'ENOENT') throw err
     return null
   })
   if (fd === null) return null
   try {
     const bytes = Buffer.allocUnsafe(RECORD_SIZE_MAX)
-    return bytes.toString('utf8', 0, await call(fs, 'read', fd, bytes, 0, bytes.length, 0))
+    return bytes.toString('utf8', 0, await files.read(fd, bytes, 0, bytes.length, 0))
   } finally {
-    await call(fs, 'close', fd).catch(() => {})
+    await files.close(fd).catch(() => {})
   }
 }
 
@@ -555,7 +557,7 @@ function readSync (filePath) {
 
 /** @type {(name: 'rename' | 'unlink', ...paths: string[]) => Promise<any>} */
 function changeName (name, ...paths) {
-  return process.platform === 'win32' ? patiently(() => call(fs, name, ...paths)) : call(fs, name, ...paths)
+  return patiently(() => /** @type {any} */ (files)[name](...paths), process.platform === 'win32' ? {} : { codes: [] })
 }
 
 // The messages that say who has a file open for writing, and what to do.

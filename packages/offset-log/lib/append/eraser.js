@@ -3,7 +3,7 @@
 // so if a crash interrupts the writes, the next open finishes them. See docs/internals/format.md.
 
 const { nextTick } = require('node:process')
-const { call, toPromise } = require('@millrace/flow')
+const { promisesOf, toPromise } = require('@millrace/flow')
 const {
   CHUNK_FLAGS, CHUNK_HEADER_SIZE, ChunkHeader, FRAME_TYPES, JOURNAL_POSITIONS, LENGTH_SIZE, PAGE_SIZE, PATCH_COUNT_MAX,
   applyEntry, checkPage, encodeJournal, entriesByChunk, finishChunk, fitsJournal, readChunkHeader, readNext,
@@ -95,7 +95,7 @@ class Eraser {
     const { last } = store
     if (!frames.has(last)) return
     // A checkpoint names the last record that is not deleted.
-    const seq = await call(store, 'findLast', last)
+    const seq = await promisesOf(store).findLast(last)
     // A record may have been appended meanwhile; then that one is the last.
     if (store.last === last) store.last = seq
   }
@@ -111,7 +111,8 @@ class Eraser {
     const erasedCount = store.erasedCount === null ? null : store.erasedCount + erased
     const round = this.round + 1
     store.checkpoints.needsCleanUp = true
-    await call(blocks, 'writeQuietly', encodeJournal({ round, erasedCount, entries }, salt), JOURNAL_POSITIONS[round % 2])
+    const journal = encodeJournal({ round, erasedCount, entries }, salt)
+    await promisesOf(blocks).writeQuietly(journal, JOURNAL_POSITIONS[round % 2])
     this.round = round
     // The journal must be durable before the first chunk changes.
     await durability.sync()
@@ -254,19 +255,19 @@ function groupByChunk (pieces) {
  */
 async function redoErasures ({ blocks, rules }, journals) {
   for (const journal of journals) {
-    await call(blocks, 'writeQuietly', encodeJournal(journal, rules.salt), JOURNAL_POSITIONS[journal.round % 2])
+    await promisesOf(blocks).writeQuietly(encodeJournal(journal, rules.salt), JOURNAL_POSITIONS[journal.round % 2])
   }
-  await call(blocks, 'sync')
+  await promisesOf(blocks).sync()
   for (const entries of entriesByChunk(journals).values()) {
     const { position, header } = entries[0]
     const chunk = Buffer.allocUnsafe(CHUNK_HEADER_SIZE + header.readUInt16BE(8))
     // The file ends inside the chunk. The walk over the tail reports this damage.
     if (position + chunk.length > blocks.size.value) continue
-    await call(blocks, 'readInto', chunk, position)
+    await promisesOf(blocks).readInto(chunk, position)
     // A chunk that is still bad after this is damaged, and stays as it is.
-    if (finishChunk(entries, chunk, rules)) await call(blocks, 'write', chunk, position)
+    if (finishChunk(entries, chunk, rules)) await promisesOf(blocks).write(chunk, position)
   }
-  await call(blocks, 'sync')
+  await promisesOf(blocks).sync()
 }
 
 exports.Eraser = Eraser

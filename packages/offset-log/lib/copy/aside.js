@@ -8,7 +8,7 @@
 const { dirname } = require('node:path')
 const { BlockFile, fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 
 const BUFFER_SIZE = 1024 * 1024
 const PADDING = Buffer.alloc(64)
@@ -51,21 +51,21 @@ async function writeAside (target, storage = fileStorage, write, check = async (
  */
 async function fillAndRename ({ storage, path, target }, write, check) {
   const blocks = BlockFile(path, { cache: 0, createFolder: true, storage })
-  await call(blocks, 'ready')
+  await promisesOf(blocks).ready()
   try {
     const output = new Output(blocks)
     const result = await write(output)
     await output.flush()
-    await call(blocks, 'sync')
-    await call(blocks, 'close')
+    await promisesOf(blocks).sync()
+    await promisesOf(blocks).close()
     await check(result, path)
     await checkAbsent(storage, target, target)
-    await call(storage, 'rename', path, target)
-    await call(storage, 'syncFolder', dirname(target))
+    await promisesOf(storage).rename(path, target)
+    await promisesOf(storage).syncFolder(dirname(target))
     return result
   } catch (err) {
-    await call(blocks, 'close').catch(() => {})
-    await call(storage, 'unlink', path).catch(() => {})
+    await promisesOf(blocks).close().catch(() => {})
+    await promisesOf(storage).unlink(path).catch(() => {})
     throw err
   }
 }
@@ -78,28 +78,28 @@ async function fillAndRename ({ storage, path, target }, write, check) {
  */
 async function lockTarget (storage, target) {
   if (!storage.lock) return { path: `${target}.new`, release: async () => {} }
-  const lockPath = storage.realPath ? await call(storage, 'realPath', target) : target
+  const lockPath = storage.realPath ? await promisesOf(storage).realPath(target) : target
   /** @type {import('@millrace/block-file').StorageLock} */
-  const lock = await call(storage, 'lock', lockPath, { createFolder: true }).catch((err) => {
+  const lock = await promisesOf(storage).lock(lockPath, { createFolder: true }).catch((err) => {
     throw err.code === 'ERR_LOG_LOCKED' ? beingMade(target, err) : err
   })
   const { nonce, deadNonce } = lock
   // If it stays, it is in nobody's way.
-  if (deadNonce) await call(storage, 'unlink', `${target}.${deadNonce}.new`).catch(() => {})
-  return { path: nonce ? `${target}.${nonce}.new` : `${target}.new`, release: () => call(lock, 'release') }
+  if (deadNonce) await promisesOf(storage).unlink(`${target}.${deadNonce}.new`).catch(() => {})
+  return { path: nonce ? `${target}.${nonce}.new` : `${target}.new`, release: () => promisesOf(lock).release() }
 }
 
 /** @type {(storage: Storage, name: string, target: string) => Promise<void>} */
 async function checkAbsent (storage, name, target) {
   let handle
   try {
-    handle = await call(storage, 'open', name, { flags: 'r', createFolder: false })
+    handle = await promisesOf(storage).open(name, { flags: 'r', createFolder: false })
   } catch (err) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (err)
     if (code === 'ENOENT') return
     throw code === 'EISDIR' ? exists(name, target) : err
   }
-  await call(handle, 'close')
+  await promisesOf(handle).close()
   throw exists(name, target)
 }
 
@@ -183,7 +183,7 @@ class Output {
       while (size > 0) {
         const bytes = await make()
         size -= bytes.length
-        await call(this.#blocks, 'append', bytes)
+        await promisesOf(this.#blocks).append(bytes)
       }
     })
   }
@@ -192,7 +192,7 @@ class Output {
   copy (source, start, end) {
     this.fill(end - start, async () => {
       const bytes = Buffer.allocUnsafe(Math.min(BUFFER_SIZE, end - start))
-      await call(source, 'readInto', bytes, start)
+      await promisesOf(source).readInto(bytes, start)
       start += bytes.length
       return bytes
     })
@@ -208,24 +208,24 @@ class Output {
   change (start, headSize, measure, edit) {
     this.#push(async () => {
       const head = Buffer.alloc(headSize)
-      await call(this.#blocks, 'readInto', head, start)
+      await promisesOf(this.#blocks).readInto(head, start)
       const bytes = Buffer.alloc(measure(head))
-      await call(this.#blocks, 'readInto', bytes, start)
+      await promisesOf(this.#blocks).readInto(bytes, start)
       edit(bytes)
-      await call(this.#blocks, 'write', bytes, start)
+      await promisesOf(this.#blocks).write(bytes, start)
     })
   }
 
   /** Replaces appended bytes. @type {(start: number, bytes: Buffer) => void} */
   put (start, bytes) {
-    this.#push(() => call(this.#blocks, 'write', bytes, start))
+    this.#push(() => promisesOf(this.#blocks).write(bytes, start))
   }
 
   /** @param {number} size  whatever was appended behind it is cut off */
   cut (size) {
     if (size === this.end) return
     this.end = size
-    this.#push(() => call(this.#blocks, 'truncate', size))
+    this.#push(() => promisesOf(this.#blocks).truncate(size))
   }
 
   /** Does the queued work. */
@@ -252,7 +252,7 @@ class Output {
     this.#buffer = null
     this.#used = 0
     this.#work.push(async () => {
-      await call(this.#blocks, 'append', buffer.subarray(0, used))
+      await promisesOf(this.#blocks).append(buffer.subarray(0, used))
       this.#spare = buffer
     })
   }

@@ -4,7 +4,7 @@
 // head, which says what is being erased.
 
 const { LogError } = require('@millrace/errors')
-const { call, pause } = require('@millrace/flow')
+const { pause, promisesOf, toPromise } = require('@millrace/flow')
 const {
   FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, haveSameJournals, readHead, rememberErasures
 } = require('@millrace/framing')
@@ -42,7 +42,7 @@ async function surveyFile (blocks, source, { damage, output = null, onProgress =
     onProgress(cursor.at)
     let failure = null
     try {
-      await call(window, 'loadForward', cursor.at, cursor.need, survey.limit)
+      await promisesOf(window).loadForward(cursor.at, cursor.need, survey.limit)
     } catch (err) {
       failure = /** @type {Error} */ (err)
     }
@@ -66,7 +66,7 @@ async function surveyFile (blocks, source, { damage, output = null, onProgress =
       await answers[need]()
     } catch (err) {
       if (!isShorter(err)) throw err
-      await call(blocks, 'refresh')
+      await toPromise((cb) => blocks.refresh(cb))
       if (blocks.size.value >= survey.limit) throw err
       survey.limit = source.fileSize = blocks.size.value
       window.forget()
@@ -80,7 +80,7 @@ async function surveyFile (blocks, source, { damage, output = null, onProgress =
 /** @type {(blocks: BlockFile, frameStart: number) => Promise<boolean>} */
 async function isErasedAt (blocks, position) {
   const word = Buffer.alloc(LENGTH_SIZE)
-  await call(blocks, 'readInto', word, position)
+  await promisesOf(blocks).readInto(word, position)
   return word.readUInt32BE(0) >>> 30 === FRAME_TYPES.ERASED
 }
 
@@ -98,7 +98,7 @@ function isShorter (err) {
  */
 async function readHeadBytes (blocks) {
   const bytes = Buffer.alloc(HEAD_SIZE)
-  await call(blocks, 'readInto', bytes.subarray(0, Math.min(HEAD_SIZE, blocks.size.value)), 0)
+  await promisesOf(blocks).readInto(bytes.subarray(0, Math.min(HEAD_SIZE, blocks.size.value)), 0)
   return bytes
 }
 
@@ -180,7 +180,7 @@ class Confirmation {
   async #readAnew (start, end) {
     const isErasing = await this.#refreshHead()
     const bytes = Buffer.allocUnsafe(end - start)
-    await call(this.#blocks, 'readInto', bytes, start)
+    await promisesOf(this.#blocks).readInto(bytes, start)
     return isErasing ? null : bytes
   }
 

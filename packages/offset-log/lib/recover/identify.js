@@ -4,7 +4,7 @@
 
 const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const {
   AREA_SIZE, FRAME_HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, decodeFileHeader, encodeFileHeader, hasMagic,
   offsetFramings
@@ -110,12 +110,12 @@ function areOfCopy (areas, header) {
 async function readHeaderAreas (path, storage) {
   const blocks = BlockFile(path, { flags: 'r', cache: 0, storage })
   try {
-    await call(blocks, 'ready')
+    await promisesOf(blocks).ready()
     const bytes = Buffer.alloc(PEEK_SIZE)
-    await call(blocks, 'readInto', bytes.subarray(0, Math.min(blocks.size.value, PEEK_SIZE)), 0)
+    await promisesOf(blocks).readInto(bytes.subarray(0, Math.min(blocks.size.value, PEEK_SIZE)), 0)
     return HEADER_POSITIONS.map((position) => bytes.subarray(position, position + AREA_SIZE))
   } finally {
-    await call(blocks, 'close').catch(() => {})
+    await promisesOf(blocks).close().catch(() => {})
   }
 }
 

@@ -2,7 +2,7 @@
 // Opens a file of the checked framing as a log: reads the head, finishes deletions, finds the end, and reports damage.
 
 const { LogError } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { promisesOf, toPromise } = require('@millrace/flow')
 const {
   EPOCH_MAX, HEAD_SIZE, TailWalk, countErased, describeFault, readHead, rememberErasures
 } = require('@millrace/framing')
@@ -32,7 +32,7 @@ async function openChecked (file) {
   let restoredEnd = 0
   if (isReadOnly) {
     // The head may already name bytes that another process appended after the size was read.
-    await call(blocks, 'refresh')
+    await toPromise((cb) => blocks.refresh(cb))
     recovery.unrestored = await tailCopy.find()
   } else if (!goesOn) {
     restoredEnd = await tailCopy.restore()
@@ -81,7 +81,7 @@ function saysAnything ({ size, damage, flaws, uncopied, unrestored }) {
 /** @type {(file: LogFile) => Promise<Head>} */
 async function readLogHead ({ blocks, codec }) {
   const bytes = Buffer.alloc(HEAD_SIZE)
-  await call(blocks, 'readInto', bytes.subarray(0, Math.min(HEAD_SIZE, blocks.size.value)), 0)
+  await promisesOf(blocks).readInto(bytes.subarray(0, Math.min(HEAD_SIZE, blocks.size.value)), 0)
   const head = readHead(bytes, blocks.path)
   if (head instanceof LogError) throw head
   const mismatch = codec.compareName(head.header.codec, blocks.path, 'open')
@@ -97,7 +97,7 @@ async function walkTail (store, { slot, journals }, fileSize) {
   const walk = new TailWalk(window, store, slot, fileSize)
   const { cursor } = walk
   while (!walk.run()) {
-    await call(window, 'loadForward', cursor.at, cursor.need, fileSize)
+    await promisesOf(window).loadForward(cursor.at, cursor.need, fileSize)
     cursor.noteLoaded(null)
   }
   return walk.report()
@@ -189,7 +189,7 @@ async function makeDurable ({ blocks }, tailCopy, restoredEnd, report) {
 async function markIntact ({ reservation, blocks }) {
   if (!reservation.isTakenOver) return
   reservation.isMarkedIntact = true
-  await call(blocks, 'markIntact', true).catch(() => {})
+  await promisesOf(blocks).markIntact(true).catch(() => {})
 }
 
 /**
@@ -201,9 +201,9 @@ async function findLast (store, { slot, journals, lostSlot }, report, wordsSeqs)
   // A repair that lost records may have left a words record as the last one.
   const isRecord = slot !== null && !wordsSeqs?.has(slot.last)
   const isInSlot = isRecord && slot.end === tail.end && journals.length === 0 && !lostSlot && !damage
-  store.last = isInSlot ? slot.last : await call(store, 'findLast', Infinity)
+  store.last = isInSlot ? slot.last : await promisesOf(store).findLast(Infinity)
   if (isInSlot || promisedEnd >= tail.end || store.last < promisedLogicalEnd) store.durableLast = store.last
-  else if (promisedEnd > HEAD_SIZE) store.durableLast = await call(store, 'findLast', promisedLogicalEnd)
+  else if (promisedEnd > HEAD_SIZE) store.durableLast = await promisesOf(store).findLast(promisedLogicalEnd)
 }
 
 /**
@@ -215,7 +215,7 @@ async function findLast (store, { slot, journals, lostSlot }, report, wordsSeqs)
 async function findContentEnd (blocks, start, end) {
   while (start < end) {
     const bytes = Buffer.allocUnsafe(Math.min(ZEROS.length, end - start))
-    await call(blocks, 'readInto', bytes, end - bytes.length)
+    await promisesOf(blocks).readInto(bytes, end - bytes.length)
     end -= bytes.length
     if (bytes.compare(ZEROS, 0, bytes.length) === 0) continue
     let contentSize = bytes.length

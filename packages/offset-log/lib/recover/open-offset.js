@@ -2,7 +2,7 @@
 // Opens a file of an offset framing as a log: finds the end, cuts a torn one, finds the last record.
 
 const { LogError } = require('@millrace/errors')
-const { call, toPromise } = require('@millrace/flow')
+const { promisesOf, toPromise } = require('@millrace/flow')
 const { FRAME_HEAD_SIZE } = require('@millrace/framing')
 const { OffsetStore } = require('../offset-store')
 const { OffsetReader, locateByWalking } = require('../read/offset-reader')
@@ -38,7 +38,7 @@ async function findLastRecord (store) {
   const { blocks, framing, end } = store
   const chunks = new OffsetReader(store, { from: 0, stop: Infinity, reverse: true }, end)
   try {
-    const chunk = await call(chunks, 'next', end)
+    const chunk = await promisesOf(chunks).next(end)
     return chunk.count > 0 ? chunk.seqs[0] : -1
   } catch (err) {
     const { code, offset } = /** @type {LogError} */ (err)
@@ -46,7 +46,7 @@ async function findLastRecord (store) {
     if (code === 'ERR_RECORD_TOO_LARGE' && offset !== undefined) return offset
     // Damage lies in front of deleted records, so the last undeleted record is unknown. Take the last one.
     if (code !== 'ERR_LOG_CORRUPT') throw err
-    return end - framing.overhead - await call(blocks, 'readUInt32BE', end - framing.trailerSize)
+    return end - framing.overhead - await promisesOf(blocks).readUInt32BE(end - framing.trailerSize)
   }
 }
 
@@ -106,7 +106,7 @@ async function findLastBoundary (store, fileSize) {
   let candidate = fileSize
   while (candidate >= framing.overhead) {
     const isHeld = candidate <= window.end && candidate - window.start >= framing.trailerSize
-    if (!isHeld) await call(window, 'loadBackward', candidate, framing.trailerSize, 0)
+    if (!isHeld) await promisesOf(window).loadBackward(candidate, framing.trailerSize, 0)
     candidate = searchWindow(framing, window, candidate)
     if (candidate - window.start < framing.trailerSize) continue
     if (await confirmFrame(store, candidate)) return candidate
@@ -143,14 +143,14 @@ async function confirmFrame ({ blocks, framing }, end) {
   if (start === 0 || end === blocks.size.value) return true
   if (start < framing.overhead) return false
   const before = Buffer.allocUnsafe(framing.endSize)
-  await call(blocks, 'readInto', before, start - framing.endSize)
+  await promisesOf(blocks).readInto(before, start - framing.endSize)
   return framing.isEndIn(before, start)
 }
 
 /** @type {(blocks: OffsetStore['blocks'], position: number) => Promise<number>} */
 async function readSize (blocks, position) {
   const bytes = Buffer.allocUnsafe(FRAME_HEAD_SIZE)
-  await call(blocks, 'readInto', bytes, position)
+  await promisesOf(blocks).readInto(bytes, position)
   return bytes.readUInt32BE(0)
 }
 
@@ -165,8 +165,8 @@ async function readSize (blocks, position) {
 async function checkTorn ({ blocks, framing }, end, fileSize) {
   const size = fileSize - end - framing.overhead
   if (size < 0) return
-  const headSize = await call(blocks, 'readUInt32BE', end)
-  const trailer = await call(blocks, 'read', fileSize - framing.trailerSize, fileSize)
+  const headSize = await promisesOf(blocks).readUInt32BE(end)
+  const trailer = await promisesOf(blocks).read(fileSize - framing.trailerSize, fileSize)
   const agreeing = Number(headSize === size) + Number(trailer.readUInt32BE(0) === size) +
     Number(framing.isEndIn(trailer, fileSize))
   if (agreeing < 2) return

@@ -10,7 +10,7 @@
 const path = require('node:path')
 const { BlockFile, fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { CRC_SIZE, TAIL_HEADER_SIZE, TAIL_SUFFIX, crc32 } = require('@millrace/framing')
 
 const MAGIC = Buffer.from([0x89, 0x46, 0x4c, 0x54, 0x0d, 0x0a, 0x1a, 0x0a])
@@ -63,11 +63,11 @@ class TailCopy {
    */
   async restore () {
     if (this.#wasClosed) return 0
-    await call(this.#blocks, 'removeBeside', TAIL_SUFFIX + UNFINISHED_SUFFIX)
+    await promisesOf(this.#blocks).removeBeside(TAIL_SUFFIX + UNFINISHED_SUFFIX)
     const end = await this.#withCopy(async (copy, range) => {
       if (this.#isOutdated(range)) return 0
       // The process that renamed the copy may have been killed before it synced the folder.
-      await call(this.#storage, 'syncFolder', path.dirname(this.#path))
+      await promisesOf(this.#storage).syncFolder(path.dirname(this.#path))
       await this.#writeAnew(copy, range)
       return range.offset + range.size
     })
@@ -105,7 +105,7 @@ class TailCopy {
       const described = await this.#read(copy)
       return described && await use(copy, described)
     } finally {
-      await call(copy, 'close')
+      await promisesOf(copy).close()
     }
   }
 
@@ -128,7 +128,7 @@ class TailCopy {
     let at = offset
     await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, async (bytes) => {
       const found = Buffer.alloc(bytes.length)
-      await call(this.#blocks, 'readInto', found, at)
+      await promisesOf(this.#blocks).readInto(found, at)
       isSame &&= found.equals(bytes)
       at += bytes.length
     })
@@ -139,10 +139,10 @@ class TailCopy {
   async #openCopy () {
     const copy = BlockFile(this.#path, { flags: 'r', cache: 0, storage: this.#storage })
     try {
-      await call(copy, 'ready')
+      await promisesOf(copy).ready()
       return copy
     } catch (err) {
-      await call(copy, 'close')
+      await promisesOf(copy).close()
       if (/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT') return null
       throw err
     }
@@ -156,7 +156,7 @@ class TailCopy {
   async #read (copy) {
     const { id, salt } = this.#head.header
     const bytes = Buffer.alloc(TAIL_HEADER_SIZE)
-    await call(copy, 'readInto', bytes.subarray(0, Math.min(copy.size.value, TAIL_HEADER_SIZE)), 0)
+    await promisesOf(copy).readInto(bytes.subarray(0, Math.min(copy.size.value, TAIL_HEADER_SIZE)), 0)
     const described = decodeTailHeader(bytes, salt)
     if (!described?.id.equals(id)) return null
     const end = TAIL_HEADER_SIZE + described.size
@@ -164,7 +164,7 @@ class TailCopy {
       let crc = salt
       await eachPart(copy, 0, end, async (bytes) => { crc = crc32(bytes, crc) })
       const found = Buffer.alloc(CRC_SIZE)
-      await call(copy, 'readInto', found, end)
+      await promisesOf(copy).readInto(found, end)
       if (found.readUInt32BE(0) === crc) return described
     }
     throw new LogError('ERR_LOG_CORRUPT', `open: ${this.#path} is damaged. It has the ${described.size} bytes of the log from ` +
@@ -182,24 +182,24 @@ class TailCopy {
     const { id, salt } = this.#head.header
     const copy = BlockFile(this.#path + UNFINISHED_SUFFIX, { cache: 0, storage: this.#storage })
     try {
-      await call(copy, 'ready')
-      await call(copy, 'truncate', 0)
+      await promisesOf(copy).ready()
+      await promisesOf(copy).truncate(0)
       const head = encodeTailHeader({ id, sequence: this.#sequence, offset, size }, salt)
-      await call(copy, 'append', head)
+      await promisesOf(copy).append(head)
       let crc = crc32(head, salt)
       await eachPart(this.#blocks, offset, offset + size, async (bytes) => {
         crc = crc32(bytes, crc)
-        await call(copy, 'append', bytes)
+        await promisesOf(copy).append(bytes)
       })
       const trailer = Buffer.alloc(CRC_SIZE)
       trailer.writeUInt32BE(crc)
-      await call(copy, 'append', trailer)
-      await call(copy, 'sync')
-      await call(copy, 'close')
+      await promisesOf(copy).append(trailer)
+      await promisesOf(copy).sync()
+      await promisesOf(copy).close()
       await this.#publish()
     } catch (err) {
-      await call(copy, 'close').catch(() => {})
-      await call(this.#blocks, 'removeBeside', TAIL_SUFFIX + UNFINISHED_SUFFIX).catch(() => {})
+      await promisesOf(copy).close().catch(() => {})
+      await promisesOf(this.#blocks).removeBeside(TAIL_SUFFIX + UNFINISHED_SUFFIX).catch(() => {})
       throw err
     }
   }
@@ -208,11 +208,11 @@ class TailCopy {
   async #publish () {
     const other = await this.#openCopy()
     if (other !== null) {
-      await call(other, 'close')
+      await promisesOf(other).close()
       throw new LogError('EEXIST', `${this.#path} already exists, and does not belong to this log; move it away`, { path: this.#path })
     }
-    await call(this.#storage, 'rename', this.#path + UNFINISHED_SUFFIX, this.#path)
-    await call(this.#storage, 'syncFolder', path.dirname(this.#path))
+    await promisesOf(this.#storage).rename(this.#path + UNFINISHED_SUFFIX, this.#path)
+    await promisesOf(this.#storage).syncFolder(path.dirname(this.#path))
   }
 
   /**
@@ -225,16 +225,16 @@ class TailCopy {
     try {
       await this.#writeAnew(copy, range)
     } finally {
-      await call(copy, 'close')
+      await promisesOf(copy).close()
     }
     await this.#remove()
   }
 
   /** @type {(copy: BlockFileHandle, range: Range) => Promise<void>} */
   async #writeAnew (copy, { offset, size }) {
-    await call(this.#blocks, 'truncate', offset)
-    await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, (bytes) => call(this.#blocks, 'append', bytes))
-    await call(this.#blocks, 'sync')
+    await promisesOf(this.#blocks).truncate(offset)
+    await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, (bytes) => promisesOf(this.#blocks).append(bytes))
+    await promisesOf(this.#blocks).sync()
   }
 
   /**
@@ -242,8 +242,8 @@ class TailCopy {
    * back, the next open would cut what was appended meanwhile.
    */
   async #remove () {
-    await call(this.#blocks, 'removeBeside', TAIL_SUFFIX)
-    await call(this.#storage, 'syncFolder', path.dirname(this.#path))
+    await promisesOf(this.#blocks).removeBeside(TAIL_SUFFIX)
+    await promisesOf(this.#storage).syncFolder(path.dirname(this.#path))
   }
 }
 
@@ -257,8 +257,8 @@ class TailCopy {
  */
 async function cutEnd (blocks, end, contentEnd, storage) {
   const keptAt = contentEnd === end ? null : await keepBytes(blocks, end, contentEnd, storage)
-  await call(blocks, 'truncate', end)
-  await call(blocks, 'sync')
+  await promisesOf(blocks).truncate(end)
+  await promisesOf(blocks).sync()
   return keptAt
 }
 
@@ -272,15 +272,15 @@ async function cutEnd (blocks, end, contentEnd, storage) {
 async function keepBytes (blocks, start, end, storage) {
   const copy = await openUnused(`${blocks.path}.cut-${start}`, storage)
   try {
-    await eachPart(blocks, start, end, (bytes) => call(copy, 'append', bytes))
-    await call(copy, 'sync')
+    await eachPart(blocks, start, end, (bytes) => promisesOf(copy).append(bytes))
+    await promisesOf(copy).sync()
   } catch (err) {
     // Half a copy is of no use. `openUnused` takes an empty file again.
-    await call(copy, 'truncate', 0).catch(() => {})
-    await call(copy, 'close').catch(() => {})
+    await promisesOf(copy).truncate(0).catch(() => {})
+    await promisesOf(copy).close().catch(() => {})
     throw err
   }
-  await call(copy, 'close')
+  await promisesOf(copy).close()
   return copy.path
 }
 
@@ -291,9 +291,9 @@ async function keepBytes (blocks, start, end, storage) {
 async function openUnused (base, storage) {
   for (let attempt = 0; ; attempt++) {
     const copy = BlockFile(attempt === 0 ? base : `${base}-${attempt}`, { storage, cache: 0 })
-    await call(copy, 'ready')
+    await promisesOf(copy).ready()
     if (copy.size.value === 0) return copy
-    await call(copy, 'close').catch(() => {})
+    await promisesOf(copy).close().catch(() => {})
   }
 }
 
@@ -307,7 +307,7 @@ async function eachPart (blocks, start, end, visit) {
   const buffer = Buffer.allocUnsafe(Math.min(COPY_SIZE, end - start))
   for (let at = start; at < end; at += buffer.length) {
     const bytes = buffer.subarray(0, Math.min(buffer.length, end - at))
-    await call(blocks, 'readInto', bytes, at)
+    await promisesOf(blocks).readInto(bytes, at)
     await visit(bytes)
   }
 }
