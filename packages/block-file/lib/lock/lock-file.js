@@ -547,9 +547,9 @@ async function readRecord (filePath) {
 /** @param {string} filePath */
 function readSync (filePath) {
   const fd = fs.openSync(filePath, READ_MODE)
+  const bytes = Buffer.allocUnsafe(RECORD_SIZE_MAX)
   try {
-    const bytes = Buffer.allocUnsafe(RECORD_SIZE_MAX)
-    return bytes.toString('utf8', 0, fs.readSync(fd, bytes, 0, bytes.length, 0))
+    return bytes.toString('utf8', 0, fs.readSync(fd, bytes, 0, RECORD_SIZE_MAX, 0))
   } finally {
     fs.closeSync(fd)
   }
@@ -557,7 +557,8 @@ function readSync (filePath) {
 
 /** @type {(name: 'rename' | 'unlink', ...paths: string[]) => Promise<any>} */
 function changeName (name, ...paths) {
-  return patiently(() => /** @type {any} */ (files)[name](...paths), process.platform === 'win32' ? {} : { codes: [] })
+  const run = /** @type {any} */ (files)[name]
+  return process.platform === 'win32' ? patiently(() => run(...paths)) : run(...paths)
 }
 
 // The messages that say who has a file open for writing, and what to do.
