@@ -5,7 +5,7 @@ exports.why = 'the file is gone with its name when the power goes'
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/block-file/lib/open.js',
-  find: "await call(storage, 'syncFolder', path.dirname(filePath))",
+  find: 'await promisesOf(storage).syncFolder(path.dirname(filePath))',
   replace: ''
 }, {
   file: 'packages/block-file/lib/block-file.js',

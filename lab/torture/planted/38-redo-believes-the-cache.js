@@ -5,6 +5,6 @@ exports.why = 'after a sync that failed the disk does not have it, and a second 
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/offset-log/lib/append/eraser.js',
-  find: 'for (const journal of journals) {\n    await call(',
-  replace: 'for (const journal of []) {\n    await call('
+  find: 'for (const journal of journals) {\n    await promisesOf(blocks).',
+  replace: 'for (const journal of []) {\n    await promisesOf(blocks).'
 }]

@@ -5,6 +5,6 @@ exports.why = 'a second crash takes both'
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/offset-log/lib/recover/tail-copy.js',
-  find: "await call(copy, 'sync')\n  } catch",
+  find: 'await promisesOf(copy).sync()\n  } catch',
   replace: '} catch'
 }]

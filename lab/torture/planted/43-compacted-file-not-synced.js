@@ -6,11 +6,11 @@ exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/compactor.js',
   find: `    await this.#writePages()
-    await call(this.#target, 'sync')`,
+    await promisesOf(this.#target).sync()`,
   replace: '    await this.#writePages()'
 }, {
   file: 'packages/offset-log/lib/compactor.js',
   find: `SLOT_POSITIONS[0])
-    await call(this.#target, 'sync')`,
+    await promisesOf(this.#target).sync()`,
   replace: 'SLOT_POSITIONS[0])'
 }]

@@ -5,11 +5,11 @@ exports.why = 'after a failed writeback ext4 keeps new blocks marked as never wr
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/offset-log/lib/recover/tail-copy.js',
-  find: `    await call(this.#blocks, 'truncate', offset)
-    await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, (bytes) => call(this.#blocks, 'append', bytes))`,
+  find: `    await promisesOf(this.#blocks).truncate(offset)
+    await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, (bytes) => promisesOf(this.#blocks).append(bytes))`,
   replace: `    let at = offset
     await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, async (bytes) => {
-      await call(this.#blocks, 'writeQuietly', bytes, at)
+      await promisesOf(this.#blocks).writeQuietly(bytes, at)
       at += bytes.length
     })`
 }]

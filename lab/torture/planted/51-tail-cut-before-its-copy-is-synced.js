@@ -5,7 +5,7 @@ exports.why = 'the power takes both, and records that were shown are gone though
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/recover/tail-copy.js',
-  find: `      await call(copy, 'append', trailer)
-      await call(copy, 'sync')`,
-  replace: "      await call(copy, 'append', trailer)"
+  find: `      await promisesOf(copy).append(trailer)
+      await promisesOf(copy).sync()`,
+  replace: '      await promisesOf(copy).append(trailer)'
 }]

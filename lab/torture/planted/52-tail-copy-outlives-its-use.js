@@ -5,7 +5,7 @@ exports.why = 'the next open cuts what was appended since, and puts the copy the
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/offset-log/lib/recover/tail-copy.js',
-  find: "    await call(this.#blocks, 'removeBeside', TAIL_SUFFIX)\n",
+  find: '    await promisesOf(this.#blocks).removeBeside(TAIL_SUFFIX)\n',
   replace: ''
 }, {
   file: 'packages/offset-log/lib/recover/tail-copy.js',

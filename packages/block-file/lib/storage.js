@@ -14,9 +14,7 @@ const { promisesOf } = require('@millrace/flow')
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { watchFile } = require('./file-watch')
 const { patientStorage } = require('./patience')
-const { notAFile } = require('./whole-io')
-
-const files = /** @type {FileCalls} */ (/** @type {unknown} */ (promisesOf(fs)))
+const { files, notAFile } = require('./whole-io')
 
 const { O_CREAT, O_DIRECTORY = 0, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
 // A log may hold private data. A user who wants to share it can change the mode.
@@ -26,17 +24,6 @@ const IS_LINUX = process.platform === 'linux'
 const LOOK_MS = 100
 
 /** @template T @typedef {(err: Error | null, result?: T) => void} Callback */
-
-/**
- * The calls of `node:fs` as promises. Unlike in `node:fs/promises`, an open file is a descriptor.
- * @typedef {Omit<typeof import('node:fs/promises'), 'open'> & {
- *   open: (path: string, flags: number | string, mode?: number) => Promise<number>
- *   read: (fd: number, bytes: Buffer, offset: number, size: number, position: number) => Promise<number>
- *   fstat: (fd: number, options: { bigint: true }) => Promise<import('node:fs').BigIntStats>
- *   fsync: (fd: number) => Promise<void>
- *   close: (fd: number) => Promise<void>
- * }} FileCalls
- */
 
 /**
  * An open file. A transfer may be short, as the kernel's may; `whole-io` continues it. A callback never runs before its

@@ -2,8 +2,10 @@
 // Transfers that are complete: if the kernel reads or writes only part of the bytes, the transfer continues. Also
 // decides whether a transfer may block, and reads ranges of an open file past the cache.
 
+const fs = require('node:fs')
 const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
+const { promisesOf } = require('@millrace/flow')
 
 /** @typedef {import('./storage').StorageHandle} StorageHandle */
 
@@ -22,6 +24,19 @@ const { LogError } = require('@millrace/errors')
  * @property {import('./storage').StorageLock | null} lockHeld  keeps other writers out
  * @property {number} rewriteCount  overwrites and truncations so far; bytes read before the last one may be stale
  */
+
+/**
+ * The calls of `node:fs` as promises. Unlike in `node:fs/promises`, an open file is a descriptor.
+ * @typedef {Omit<typeof import('node:fs/promises'), 'open'> & {
+ *   open: (path: string, flags: number | string, mode?: number) => Promise<number>
+ *   read: (fd: number, bytes: Buffer, offset: number, size: number, position: number) => Promise<number>
+ *   fstat: (fd: number, options: { bigint: true }) => Promise<import('node:fs').BigIntStats>
+ *   fsync: (fd: number) => Promise<void>
+ *   close: (fd: number) => Promise<void>
+ * }} FileCalls
+ */
+
+const files = /** @type {FileCalls} */ (/** @type {unknown} */ (promisesOf(fs)))
 
 // The kernel and Node.js take at most 2 GiB per call.
 const TRANSFER_SIZE_MAX = 2 ** 30
@@ -338,6 +353,7 @@ class RangeLock {
   }
 }
 
+exports.files = files
 exports.readWhole = readWhole
 exports.readWholeSync = readWholeSync
 exports.writeWhole = writeWhole

@@ -6,9 +6,7 @@
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
-const { promisesOf } = require('@millrace/flow')
-
-const files = /** @type {import('../storage').FileCalls} */ (/** @type {unknown} */ (promisesOf(fs)))
+const { files } = require('../whole-io')
 
 /**
  * @typedef {Identity & { localFileSystem?: string | null }} Place  a thread, and the name of the file system under the

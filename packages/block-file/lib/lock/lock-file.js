@@ -9,13 +9,11 @@ const { nextTick } = require('node:process')
 const { LogError, reasonOf } = require('@millrace/errors')
 const { pause, promisesOf, toCallback } = require('@millrace/flow')
 const { patiently } = require('../patience')
-const { notAFile } = require('../whole-io')
+const { files, notAFile } = require('../whole-io')
 const {
   askForLifeSign, checkLiveness, countsFailures, giveLifeSign, identifyMount, nameOfLocal, removeLifeSign, thisThread
 } = require('./liveness')
 const { parseRecord, take } = require('./acquire')
-
-const files = /** @type {import('../storage').FileCalls} */ (/** @type {unknown} */ (promisesOf(fs)))
 
 /**
  * @typedef {import('./acquire').FileIdentity} FileIdentity
@@ -549,7 +547,7 @@ function readSync (filePath) {
   const fd = fs.openSync(filePath, READ_MODE)
   const bytes = Buffer.allocUnsafe(RECORD_SIZE_MAX)
   try {
-    return bytes.toString('utf8', 0, fs.readSync(fd, bytes, 0, RECORD_SIZE_MAX, 0))
+    return bytes.toString('utf8', 0, fs.readSync(fd, bytes, 0, bytes.length, 0))
   } finally {
     fs.closeSync(fd)
   }
@@ -557,8 +555,8 @@ function readSync (filePath) {
 
 /** @type {(name: 'rename' | 'unlink', ...paths: string[]) => Promise<any>} */
 function changeName (name, ...paths) {
-  const run = /** @type {any} */ (files)[name]
-  return process.platform === 'win32' ? patiently(() => run(...paths)) : run(...paths)
+  const change = async () => /** @type {any} */ (files)[name](...paths)
+  return process.platform === 'win32' ? patiently(change) : change()
 }
 
 // The messages that say who has a file open for writing, and what to do.
