@@ -19,8 +19,8 @@ tape('planted: every patch applies to the source, in one place', (t) => {
 tape('planted: an open that is never answered does not hang its oracle', async (t) => {
   const silent = {
     file: 'packages/block-file/lib/open.js',
-    find: "promisesOf(handle).size() }\n  } catch (err) {\n    await promisesOf(handle).close().catch(() => {})\n    throw err",
-    replace: "promisesOf(handle).size() }\n  } catch (err) {\n    return new Promise(() => {})"
+    find: 'promisesOf(handle).size() }\n  } catch (err) {\n    await promisesOf(handle).close().catch(() => {})\n    throw err',
+    replace: 'promisesOf(handle).size() }\n  } catch (err) {\n    return new Promise(() => {})'
   }
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-planted-'))
   t.teardown(() => fs.rmSync(folder, { recursive: true, force: true }))
