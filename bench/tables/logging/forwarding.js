@@ -7,8 +7,9 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { setTimeout: wait } = require('node:timers/promises')
 const { Forwarder } = require('@millrace/forwarder')
+const { LogWriter, lines } = require('@millrace/log-writer')
+const { OffsetLog } = require('@millrace/offset-log')
 const { runTask } = require('../../lib/run')
-const { openLog, writeTo } = require('./outlets')
 
 /** @typedef {import('./works').Setting} Setting */
 /** @typedef {{ seq: number, value: any }} Forwarded */
@@ -27,9 +28,10 @@ const readTime = () => performance.timeOrigin + performance.now()
  * @param {(records: Forwarded[]) => Promise<void>} sink
  */
 async function openForwarded (folder, sink) {
-  const log = await openLog(folder)
+  const log = OffsetLog(path.join(folder, 'log'), { codec: lines })
+  await log.ready()
   const forwarder = Forwarder(log, { name: 'bench', sink, onReport: () => {} })
-  return { log, writer: writeTo(log).writer, forwarder }
+  return { log, writer: LogWriter(log), forwarder }
 }
 
 /** Takes 2 ms for a record. @param {Forwarded[]} records */

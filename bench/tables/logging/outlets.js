@@ -327,5 +327,3 @@ exports.parts = [
   { name: 'fapilog', label: 'fapilog', kind: 'python', measure: runPython('fapilog') },
   { name: 'bare', label: 'bare write', kind: 'limit', open: openBare, count: countLines }
 ]
-exports.openLog = openLog
-exports.writeTo = writeTo

@@ -4,11 +4,12 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
+const { LogWriter, lines } = require('@millrace/log-writer')
+const { OffsetLog } = require('@millrace/offset-log')
 const { Level } = require('../../../packages/log-writer/lib/levels')
 const { RecordQueue } = require('../../../packages/log-writer/lib/record-queue')
 const { time } = require('../../lib/measure')
 const { median } = require('../../lib/report')
-const { openLog, writeTo } = require('./outlets')
 
 const QUEUE_COUNT = 1_000_000
 const CALL_COUNT = 100_000
@@ -55,7 +56,9 @@ async function measureClock () {
 
 /** Logs a new object each time, or the same one, or its bytes. @param {{ folder: string }} setting */
 async function measureReuse ({ folder }) {
-  const { writer, close } = writeTo(await openLog(folder))
+  const log = OffsetLog(path.join(folder, 'log'), { codec: lines })
+  await log.ready()
+  const writer = LogWriter(log)
   const create = (/** @type {number} */ n) => ({ level: 30, time: n, pid: 4242, msg: 'request finished '.repeat(4) })
   const [object, bytes] = [create(1), Buffer.from(JSON.stringify(create(1)))]
   const fill = (/** @type {(n: number) => unknown} */ next) => async () => {
@@ -67,7 +70,8 @@ async function measureReuse ({ folder }) {
     same: await rateOf(CALL_COUNT, fill(() => object)),
     bytes: await rateOf(CALL_COUNT, fill(() => bytes))
   }
-  await close()
+  await writer.close()
+  await log.close()
   fs.rmSync(path.join(folder, 'log'))
   return figures
 }

@@ -60,7 +60,7 @@ function readRoot (bytes, start, copyBuffers, isWhole) {
     const tag = requireTag(buf, start, buf.length)
     const pos = start + tagSize(tag)
     const end = pos + (tag >> TYPE_BITS)
-    if (isWhole && end !== buf.length) throw damaged(end, `${buf.length - end} bytes after the end of the value`)
+    if (isWhole && end !== buf.length) throw damaged(end, `${buf.length - end} bytes behind the end of the value`)
     beginValue(buf, start, end)
     return readValue(buf, tag & TYPE_MASK, pos, end, 0, copyBuffers)
   } catch (err) {

@@ -318,7 +318,7 @@ class Writer {
   splice (bytes) {
     if (this.isCanonical) return this.value(decodeWhole(bytes, false), '')
     const end = checkValue(asTextBuffer(bytes), 0, bytes.length, this.depth)
-    if (end !== bytes.length) throw this.refusal(`a marked buffer has ${bytes.length - end} bytes after its value`)
+    if (end !== bytes.length) throw this.refusal(`a marked buffer has ${bytes.length - end} bytes behind its value`)
     this.reserve(bytes.length)
     this.buf.set(bytes, this.pos)
     this.pos += bytes.length

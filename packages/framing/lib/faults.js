@@ -39,7 +39,7 @@ function describeFault ({ fault }) {
 function damageError (damage, path) {
   const { start, end } = damage
   return new LogError('ERR_LOG_CORRUPT', `${path} is damaged from ${start} to ${end}: ${describeFault(damage)} is wrong. Keep a ` +
-    'copy of the file; onCorrupt: "skip" reads the records after it', { offset: start, path })
+    'copy of the file; onCorrupt: "skip" reads the records behind', { offset: start, path })
 }
 
 /**

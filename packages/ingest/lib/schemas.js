@@ -93,7 +93,7 @@ exports.docs = {
     summary: 'Reads a range of records; with Accept: text/event-stream, what comes next',
     params: { name },
     query: {
-      gt: seq('begin after this seq'),
+      gt: seq('begin behind this seq'),
       gte: seq('begin at this seq'),
       lt: seq('end in front of this seq'),
       lte: seq('end at this seq'),

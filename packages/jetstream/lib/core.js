@@ -2,11 +2,10 @@
 // What the parts of one open log share. To the streams, scans and reads of offset-log the stream looks like one file.
 
 const { performance } = require('node:perf_hooks')
-const { nextTick } = require('node:process')
 const { setImmediate } = require('node:timers')
 const { LogError, misuse } = require('@millrace/errors')
 const { Lifecycle, createObservable, pause, toCallback } = require('@millrace/flow')
-const { KeepAlive, errors } = require('@millrace/offset-log/composing')
+const { KeepAlive, WaitingStreams, errors } = require('@millrace/offset-log/composing')
 const { Connection } = require('./connection')
 const { Known, replaced } = require('./known')
 const { StreamReader, readRecord } = require('./reader')
@@ -31,8 +30,7 @@ class Core {
   /** @type {import('@millrace/flow').Obz<number>} */
   durable = createObservable()
   keepAlive = new KeepAlive()
-  /** @type {LogFile['waitingStreams']} */
-  waitingStreams = new Set()
+  waitingStreams = new WaitingStreams()
   /** The highest seq that a record ever had. */
   lastSeq = 0
   /** Counts each deletion when it begins and when it ends: streams then read again what they hold. */
@@ -89,7 +87,7 @@ class Core {
   /** @param {Range} range */
   async #openReader (range) {
     if (range.skipsDamage) {
-      throw new LogError('ERR_NOT_SUPPORTED', 'onCorrupt: a log on JetStream cannot continue after damage; leave onCorrupt out')
+      throw new LogError('ERR_NOT_SUPPORTED', 'onCorrupt: a log on JetStream cannot continue behind damage; leave onCorrupt out')
     }
     this.checkUsable()
     const reader = new StreamReader(this, range)
@@ -121,7 +119,7 @@ class Core {
     this.#isWaking = true
     setImmediate(() => {
       this.#isWaking = false
-      for (const stream of this.waitingStreams) nextTick(() => stream.wake())
+      this.waitingStreams.wake()
     })
   }
 
@@ -133,7 +131,7 @@ class Core {
   fail (err) {
     if (this.failure !== null) return
     this.failure = err
-    for (const stream of this.waitingStreams) stream.close(err)
+    this.waitingStreams.close(err)
   }
 
   /**

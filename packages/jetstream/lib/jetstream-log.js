@@ -32,7 +32,14 @@ class Log extends BaseLog {
     const core = new Core(parsed)
     const appender = new Publisher(core)
     const instead = 'the server compacts its files itself, and `nats stream backup` copies a stream'
-    super({ file: core.file, appender, kind: 'a log on JetStream', instead, calls: ['appendOnce', 'idOf'] })
+    /** @type {import('@millrace/offset-log/composing').Work} */
+    const work = {
+      append: (records, cb, givesSeqs) => log.#publish([records].flat(), { ids: null, givesSeqs }, cb),
+      delete: (seqs, cb) => toCallback(log.#delete(seqs), cb),
+      shutDown: (cb) => toCallback(log.#shutDown(), cb)
+    }
+    super({ file: core.file, appender, kind: 'a log on JetStream', instead, calls: ['appendOnce', 'idOf'], work })
+    const log = this
     this.#core = core
     this.#follower = parsed.follows ? new Follower(core) : null
     /** Beside it flumedb keeps the files of its views; undefined if the option was not given. */
@@ -94,11 +101,6 @@ class Log extends BaseLog {
       'their monitoring ports as monitor', { path: place })
   }
 
-  /** @type {BaseLog<Publisher>['_append']} */
-  _append (values, cb, givesSeqs) {
-    this.#append(values, { ids: null, givesSeqs }, cb)
-  }
-
   /**
    * Appends the values of a batch that are not there yet, as their message ids say, and gives the seq of the last
    * record. The server remembers ids for the `duplicate_window` of the stream. In a stream that the log made, that is
@@ -109,16 +111,15 @@ class Log extends BaseLog {
   appendOnce (values, ids, cb) {
     return callbackOrPromise(cb, (cb) => {
       const isList = Array.isArray(values) && Array.isArray(ids) && values.length === ids.length && ids.every((id) => typeof id === 'string')
-      if (isList) this.#append(values, { ids, givesSeqs: false }, cb)
+      if (isList) this.#appendOnce(values, ids, cb)
       else this.#core.lifecycle.run('appendOnce', cb, (cb) => cb(misuse('appendOnce: expected an array of values, and a text for each as its id')))
     }, 'appendOnce')
   }
 
-  /** @type {(values: unknown, how: import('./publisher').How, cb: Callback<any>) => void} */
-  #append (values, how, cb) {
+  /** @type {(values: unknown[], ids: string[], cb: Callback<any>) => void} */
+  #appendOnce (values, ids, cb) {
     const { lifecycle } = this.#core
-    const publisher = this._appender
-    const { overload } = publisher
+    const { overload } = this._appender
     if (overload !== null) return nextTick(cb, overload)
     /** @type {Buffer[]} */
     let records
@@ -127,6 +128,12 @@ class Log extends BaseLog {
     } catch (err) {
       return lifecycle.run('append', cb, (cb) => cb(errors.unreadable(err)))
     }
+    this.#publish(records, { ids, givesSeqs: false }, cb)
+  }
+
+  /** @type {(records: Buffer[], how: import('./publisher').How, cb: Callback<any>) => void} */
+  #publish (records, how, cb) {
+    const publisher = this._appender
     const size = sizeOf(records)
     let isWaiting = true
     publisher.reserve(size)
@@ -134,7 +141,7 @@ class Log extends BaseLog {
       if (isWaiting) publisher.free(size)
       isWaiting = false
     }
-    lifecycle.run('append', (err, result) => {
+    this.#core.lifecycle.run('append', (err, result) => {
       stopWaiting()
       if (err) cb(err)
       else cb(null, result)
@@ -153,11 +160,6 @@ class Log extends BaseLog {
   #compareCodec () {
     const { opened, options: { codec, place } } = this.#core
     return codec.compareName(opened.codec, place, 'append')
-  }
-
-  /** @type {(seqs: number[], cb: Callback<void>) => void} */
-  _delete (seqs, cb) {
-    toCallback(this.#delete(seqs), cb)
   }
 
   /** All seqs are checked before the first record is erased. @param {unknown[]} seqs */
@@ -264,14 +266,9 @@ class Log extends BaseLog {
     return new ShipTarget(this.#core, () => this.ready())
   }
 
-  /** @param {(err: Error | null) => void} cb */
-  _shutDown (cb) {
-    toCallback(this.#shutDown(), cb)
-  }
-
   async #shutDown () {
     const { waitingStreams, connection } = this.#core
-    for (const stream of waitingStreams) stream.close()
+    waitingStreams.close()
     this.#follower?.close()
     await connection.close()
   }

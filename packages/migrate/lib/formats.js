@@ -193,7 +193,7 @@ function walkAppendOnlyBlock (block, blockSize) {
 function endBlock (walk, block, offset, blockSize) {
   if (!isAllZero(block, offset, block.length)) {
     // The size may be damaged, or the record may be empty: nothing tells which, and where the records continue.
-    const what = 'the mark of a block\'s end has bytes after it: a damaged size, or records after an empty one, which ' +
+    const what = 'the mark of a block\'s end has bytes behind it: a damaged size, or records behind an empty one, which ' +
       'async-append-only-log does not stream either'
     walk.flaw = { what, start: offset, end: block.length }
   } else if (block.length < blockSize) {

@@ -5,7 +5,7 @@
 
 const { nextTick } = require('node:process')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { abortable, call, callbackOrPromise, createSettler } = require('@millrace/flow')
+const { abortable, callbackOrPromise, createSettler, toPromise } = require('@millrace/flow')
 const { closedError, notReady, unreadable } = require('./errors')
 const { Getter } = require('./getter')
 const { parseAppend } = require('./options')
@@ -33,6 +33,20 @@ const { RecordStream } = require('./stream')
  */
 
 /**
+ * What a log that is not one file does in its own way. The log is open; it may be written when records are appended or
+ * deleted.
+ * @typedef {object} Work
+ * @property {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean) => void} append  an array is a batch
+ * @property {(seqs: number[], cb: Callback<void>) => void} delete  what is no seq fails the call
+ * @property {(cb: (err: Error | null) => void) => void} shutDown  runs once, when the earlier calls have called back
+ * @property {(name: string) => LogError | null} [writeError]  why the log may not be written; null if it may
+ * @property {(name: string, mayBeClosed: boolean) => void} [checkCanWriteNow]  throws if the call may not write without
+ *   waiting
+ * @property {(call: string, options: any) => Within} [within]  of a log that has read options of its own
+ * @property {() => Promise<void>} [refresh]  finds what another process has appended
+ */
+
+/**
  * @template {Appends} A
  * @typedef {object} Parts
  * @property {LogFile} file  of the log, or what looks like one to reads
@@ -40,16 +54,21 @@ const { RecordStream } = require('./stream')
  * @property {string} kind  what the log is called when it refuses a call, such as 'a segmented log'
  * @property {string} instead  what to do instead of the calls that only some logs have
  * @property {readonly string[]} [calls]  methods that only this log has
+ * @property {Work} [work]
  */
 
 // flumedb calls methods of the log without the log as `this`.
 const CALLS = ['ready', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
   'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'appendSync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close']
 
+/** A log of one file has methods instead. @type {Work} */
+const NO_WORK = { append: () => {}, delete: () => {}, shutDown: () => {} }
+
 /** @template {Appends} A */
 class BaseLog {
   /** @param {Parts<A>} parts */
-  constructor ({ file, appender, kind, instead, calls = [] }) {
+  constructor ({ file, appender, kind, instead, calls = [], work = NO_WORK }) {
+    this._work = work
     this._file = file
     this._lifecycle = file.lifecycle
     this._getter = new Getter(file)
@@ -73,7 +92,8 @@ class BaseLog {
    */
   async _refresh () {
     const { follower } = this._file
-    if (follower) await call(follower, 'refresh')
+    if (this._work.refresh) await this._work.refresh()
+    else if (follower) await toPromise((cb) => follower.refresh(cb))
   }
 
   /** @type {(values: unknown, options?: any, cb?: NodeCallback<any>) => any} the callback may be the second argument */
@@ -141,10 +161,11 @@ class BaseLog {
 
   /**
    * Appends to a log that is open.
-   * @abstract
    * @type {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean) => void} an array is a batch
    */
-  _appendRecords () {}
+  _appendRecords (records, cb, givesSeqs) {
+    this._work.append(records, cb, givesSeqs)
+  }
 
   /** @type {(seq: number, options?: any, cb?: NodeCallback<any>) => any} the callback may be the second argument */
   get (seq, options, cb) {
@@ -187,7 +208,7 @@ class BaseLog {
       /** @type {Within} */
       let within
       try {
-        within = this._within(name, options)
+        within = this.#within(name, options)
       } catch (err) {
         return this._lifecycle.run(name, cb, (cb) => cb(asError(err, `${name}: an option`)))
       }
@@ -195,19 +216,15 @@ class BaseLog {
     }, name)
   }
 
-  /**
-   * For a log that has read options of its own.
-   * @type {(call: string, options: any) => Within}
-   * @throws {TypeError} ERR_INVALID_ARGUMENT
-   */
-  _within (call, options) {
-    return { file: this._file, options }
+  /** @type {(call: string, options: any) => Within} throws ERR_INVALID_ARGUMENT */
+  #within (call, options) {
+    return this._work.within?.(call, options) ?? { file: this._file, options }
   }
 
   /** @type {(options?: any) => any} */
   stream (options = {}) {
     try {
-      const within = this._within('stream', options)
+      const within = this.#within('stream', options)
       const range = parseRange('stream', within.options, this._file.isStrict)
       return createSource(new RecordStream(within.file, range, within.options))
     } catch (err) {
@@ -217,7 +234,7 @@ class BaseLog {
 
   /** @type {(options?: any) => any} */
   toReadable (options = {}) {
-    const within = this._within('toReadable', options)
+    const within = this.#within('toReadable', options)
     return require('./node-streams').createReadable(within.file, within.options)
   }
 
@@ -252,7 +269,7 @@ class BaseLog {
       /** @type {Range} */
       let range
       try {
-        within = this._within('scan', options)
+        within = this.#within('scan', options)
         range = parseRange('scan', within.options, this._file.isStrict)
       } catch (err) {
         return this._lifecycle.run('scan', cb, (cb) => cb(asError(err, 'scan: an option')))
@@ -281,10 +298,11 @@ class BaseLog {
 
   /**
    * Deletes the records from a log that is open and may be written; what is no seq fails the call.
-   * @abstract
    * @type {(seqs: number[], cb: Callback<void>) => void}
    */
-  _delete () {}
+  _delete (seqs, cb) {
+    this._work.delete(seqs, cb)
+  }
 
   /** @type {(options?: { sync?: boolean | undefined }) => void} */
   flushSync () {
@@ -311,6 +329,7 @@ class BaseLog {
     if (!hasOpened) throw notReady(path, 'is being opened', name)
     const err = this._writeError(name)
     if (err !== null) throw err
+    this._work.checkCanWriteNow?.(name, mayBeClosed)
   }
 
   /** @type {(cb?: NodeCallback<number | null>) => any} */
@@ -345,10 +364,11 @@ class BaseLog {
 
   /**
    * Runs once, when the earlier calls have called back.
-   * @abstract
    * @type {(cb: (err: Error | null) => void) => void}
    */
-  _shutDown () {}
+  _shutDown (cb) {
+    this._work.shutDown(cb)
+  }
 
   async [Symbol.asyncDispose] () {
     await this.close()
@@ -356,7 +376,7 @@ class BaseLog {
 
   /** Why the log may not be written; null if it may. @type {(name: string) => LogError | null} */
   _writeError (name) {
-    return null
+    return this._work.writeError?.(name) ?? null
   }
 
   /**

@@ -119,7 +119,7 @@ class Follower {
     while (this.#waiting.length > 0) {
       const waiting = this.#waiting.splice(0)
       const err = this.failure = await this.#look().then(() => null, (err) => err)
-      if (err && !lifecycle.isClosed) for (const stream of waitingStreams) stream.close(err)
+      if (err && !lifecycle.isClosed) waitingStreams.close(err)
       for (const cb of waiting) nextTick(cb, err)
     }
     this.#isBusy = false
@@ -202,7 +202,7 @@ class Follower {
     const file = this.#file
     if (since > file.since.value) {
       file.since.set(since)
-      for (const stream of file.waitingStreams) nextTick(() => stream.wake())
+      file.waitingStreams.wake()
     }
     const shown = Math.min(durable, file.since.value)
     if (shown > this.#durable.value) this.#durable.set(shown)

@@ -62,7 +62,7 @@ class Getter {
   /** @type {(seq: number, cb: Callback) => void} */
   _read (seq, cb) {
     const { codec } = this._file
-    this._readRecord(seq, (err, found) => {
+    this.readRecord(seq, (err, found) => {
       if (err || !found) return cb(err)
       if (found.isDeleted) return cb(deleted(seq))
       const { data } = found
@@ -77,7 +77,7 @@ class Getter {
   }
 
   /** @type {(seq: number, cb: (err: Error | null, found?: Found) => void) => void} */
-  _readRecord (seq, cb) {
+  readRecord (seq, cb) {
     const { follower } = this._file
     if (follower) follower.retry((cb) => this._readOnce(seq, cb), cb)
     else this._readOnce(seq, cb)

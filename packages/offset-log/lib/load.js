@@ -38,7 +38,7 @@ const ATTEMPT_COUNT_MAX = 50
  * @property {import('@millrace/flow').Obz<number>} since
  * @property {import('./durability').Durability} durability
  * @property {import('@millrace/flow').Lifecycle} lifecycle
- * @property {Set<import('./stream').RecordStream>} waitingStreams  live streams that wait for the next append
+ * @property {import('./stream').WaitingStreams} waitingStreams
  * @property {import('./maintenance').Replacement} replacement  of the file by a compacted one
  * @property {import('./stream').KeepAlive} keepAlive
  * @property {import('./follower').Follower | null} follower  of a read-only log

@@ -16,7 +16,7 @@ const { Follower } = require('./follower')
 const { load, loadNew } = require('./load')
 const { Maintenance, Replacement } = require('./maintenance')
 const { parseAppend, parseFlush, parseOptions } = require('./options')
-const { KeepAlive } = require('./stream')
+const { KeepAlive, WaitingStreams } = require('./stream')
 
 /** @typedef {import('./options').OffsetLogOptions} OffsetLogOptions */
 /** @typedef {import('./load').LogFile} LogFile */
@@ -39,7 +39,6 @@ class Log extends BaseLog {
   constructor (givenPath, options, made = null) {
     const parsed = parseOptions(options)
     const path = resolvePath(givenPath, parsed.storage)
-    if (typeof path !== 'string' || path === '') throw misuse(`OffsetLog: expected a path, got ${String(path)}`)
     /** @type {Obz<number>} */
     const durable = createObservable()
     const file = createFile(path, parsed, durable, made)
@@ -232,7 +231,7 @@ class Log extends BaseLog {
     const { blocks, durability, follower, waitingStreams } = this._file
     this._openLog?.forget()
     follower?.close()
-    for (const stream of waitingStreams) stream.close()
+    waitingStreams.close()
     const finish = () => {
       if (!this._isWritable) return blocks.close(cb)
       toCallback(durability.finish(), (err) => blocks.close((closeErr) => cb(err ?? closeErr)))
@@ -258,7 +257,7 @@ class Log extends BaseLog {
   /** @type {(err: Error | null, recovery: import('./load').Recovery | null) => void} */
   _loaded (err, recovery) {
     // Nothing will read the file, so it does not stay open until the user closes the log.
-    if (err) return this._file.blocks.close(() => this._lifecycle.opened(explainFolder(err, this.filename)))
+    if (err) return this._file.blocks.close(() => this._lifecycle.opened(err))
     this.recovery = recovery
     this._isWritable = this._readOnlyError('') === null
     const { codec, store } = this._file
@@ -302,13 +301,6 @@ class Log extends BaseLog {
   }
 }
 
-/** @type {(err: NodeJS.ErrnoException, path: string) => Error} */
-function explainFolder (err, path) {
-  if (err.code !== 'EISDIR') return err
-  return new LogError('EISDIR', `open: ${path} is a folder, and this log is one file. Give the path of a file, or open a ` +
-    'folder of segments with SegmentedLog', { cause: err, path })
-}
-
 /**
  * @type {(path: string, parsed: ReturnType<typeof parseOptions>, durable: Obz<number>, made: NewFile | null) =>
  *   LogFile}
@@ -330,7 +322,7 @@ function createFile (path, parsed, durable, made) {
     writtenSince: -1,
     since: createObservable(),
     lifecycle: new Lifecycle((name) => closedError(name, path)),
-    waitingStreams: new Set(),
+    waitingStreams: new WaitingStreams(),
     replacement: new Replacement(),
     keepAlive: new KeepAlive(),
     follower: null
@@ -387,6 +379,7 @@ function openFixed (path, options) {
 }
 describe(Log, 'OffsetLog', ({ filename, since, durable }) => ({ filename, since: since.value, durable: durable.value }))
 
+exports.Log = Log
 exports.createNewFile = createNewFile
 exports.openFixed = openFixed
 exports.openNew = openNew

@@ -308,8 +308,23 @@ class RecordStream {
 // The longest interval that Node.js accepts.
 const INTERVAL_MS = 2 ** 31 - 1
 
-/** Keeps the process running while live streams wait for an append, as an open socket does. */
+/**
+ * The live streams of a log that wait for the next append.
+ * @extends {Set<RecordStream>}
+ */
+class WaitingStreams extends Set {
+  /** They go on: there are more records to read. */
+  wake () {
+    for (const stream of this) nextTick(() => stream.wake())
+  }
 
+  /** They end. @param {Error | true} [end] */
+  close (end) {
+    for (const stream of [...this]) stream.close(end)
+  }
+}
+
+/** Keeps the process running while live streams wait for an append, as an open socket does. */
 class KeepAlive {
   #count = 0
   /** @type {NodeJS.Timeout | undefined} */
@@ -327,4 +342,5 @@ class KeepAlive {
 }
 
 exports.RecordStream = RecordStream
+exports.WaitingStreams = WaitingStreams
 exports.KeepAlive = KeepAlive

@@ -12,7 +12,7 @@
 const { nextTick } = require('node:process')
 const { setImmediate: nextTurn } = require('node:timers/promises')
 const { LogError } = require('@millrace/errors')
-const { atExit, call, laterTime } = require('@millrace/flow')
+const { atExit, laterTime } = require('@millrace/flow')
 const { BackPressure, DRAIN_SIZE, errors } = require('@millrace/offset-log/composing')
 const { SLACK, createNext, makeSegment, nameAt, openSegment } = require('./opening')
 
@@ -34,6 +34,8 @@ const WRITTEN = Object.freeze({ sync: false })
 /**
  * @typedef {import('./core').Core} Core
  * @typedef {import('./segments').Segment} Segment
+ * @typedef {import('@millrace/offset-log/composing').Source} Source
+ * @typedef {import('@millrace/offset-log/composing').Sink} Sink
  * @typedef {import('./names').SegmentName} SegmentName
  * @typedef {import('@millrace/block-file').NewFile} NewFile
  * @typedef {(err: Error | null, seq?: any) => void} Done  gets a seq, or a list of them
@@ -136,7 +138,7 @@ class Appending {
 
   /** @type {(segment: Segment, records: Buffer | Buffer[], size: number, cb: Done, givesSeqs: boolean) => void} */
   #appendTo (segment, records, size, cb, givesSeqs) {
-    segment.log._appendRecords(records, (/** @type {Error | null} */ err, /** @type {any} */ local) => {
+    sinkOf(segment).append(records, (err, local) => {
       this.#leave(size)
       if (err) cb(err)
       else cb(null, this.#inLog(segment, local))
@@ -158,14 +160,13 @@ class Appending {
   #isFull (size) {
     const { segments, options: { segmentSize } } = this.#core
     const { last } = segments
-    const { log, file } = last
-    const { store, end } = /** @type {import('./core').LogFile} */ (file)
-    const pendingSize = log.pendingSize
+    const source = sourceOf(last)
+    const sink = sinkOf(last)
     // A segment without records is never full.
-    if (end <= HEAD_SIZE && pendingSize === 0) return false
+    if (isEmpty(last)) return false
     if (this.#retryAtMs > 0 && performance.now() < this.#retryAtMs) return false
-    if (log._writeError('append') !== null || log._foreignError !== null) return false
-    return store.end + pendingSize + size > segmentSize || end > LOCAL_END_MAX || this.#isOver(last)
+    if (sink.appendError('append') !== null) return false
+    return source.size + sink.pendingSize + size > segmentSize || source.end > LOCAL_END_MAX || this.#isOver(last)
   }
 
   /** Whether the age or the day of a segment has ended. @param {Segment} last */
@@ -187,15 +188,13 @@ class Appending {
    * @type {(records: Buffer | Buffer[], size: number) => boolean}
    */
   #fits (records, size) {
-    const { segments: { last: { log, file } }, options: { limits: { maxSize } } } = this.#core
+    const { segments: { last }, options: { limits: { maxSize } } } = this.#core
     if (maxSize === Infinity) return true
-    const { store, end } = /** @type {any} */ (file)
-    const { pendingSize } = log
-    const framed = pendingSize + size + (Array.isArray(records) ? records.length : 1) * store.frameOverhead
     const isRolling = this.#rolling !== null || this.#retryAtMs > 0
+    const sizeWith = sinkOf(last).sizeWith(size, Array.isArray(records) ? records.length : 1)
     // A batch that is too large for any segment gets one of its own.
-    const isEmpty = end <= HEAD_SIZE && pendingSize === 0
-    return this.#retention.fitsNow(store.end + store.writeSizeMax(framed), isRolling) || isEmpty
+    const isAlone = isEmpty(last)
+    return this.#retention.fitsNow(sizeWith, isRolling) || isAlone
   }
 
   /**
@@ -205,7 +204,7 @@ class Appending {
   #fitsNow (records, size) {
     const { segments: { last }, options: { segmentSize, limits: { maxSize } } } = this.#core
     if (maxSize === Infinity) return true
-    const isLate = /** @type {any} */ (last.file).store.end > LATE_SIZE * segmentSize
+    const isLate = sourceOf(last).size > LATE_SIZE * segmentSize
     if (isLate) this.#switchNow()
     return this.#fits(records, size) || (this.#switchNow() && this.#fits(records, size))
   }
@@ -248,28 +247,29 @@ class Appending {
   /** @type {(before: Segment, next: NewFile) => Promise<void>} */
   async #prepareNext (before, next) {
     const { segments, folder, options } = this.#core
-    const { log } = before
+    const sink = sinkOf(before)
     // While a sync is under way, nobody knows what is durable, and `#switchNow` is not possible. A program that appends
     // without waiting could fill the quota in that time.
     const isQuick = this.#eager === before && options.segmentSize <= QUICK_SIZE
     if (this.#eager === before) await nextTurn()
-    if (!isQuick && segments.last === before) await call(log, 'sync')
+    if (!isQuick && segments.last === before) await sink.sync()
     if (segments.last === before) await this.#retention.makeRoom()
     if (segments.last === before) await next.prepare()
     // What was appended meanwhile without waiting must be durable too. Somebody may do that all the time.
-    while (segments.last === before && !this.#seal(before)) await call(log, 'sync')
+    while (segments.last === before && !this.#seal(before)) await sink.sync()
     if (segments.last === before) this.#beginNext(before, (name) => openSegment(folder, name, options, next))
   }
 
   /** The same if the storage can neither name nor open a file without waiting. @param {Segment} before */
   async #makeNext (before) {
     const { folder, options } = this.#core
-    await call(before.log, 'sync')
+    const sink = sinkOf(before)
+    await sink.sync()
     await this.#retention.makeRoom()
     const name = nameAt(this.#nextBase = this.#baseBehind(before))
     const log = await makeSegment(folder, name, options, before.log)
-    if (!isDurable(before)) await call(before.log, 'sync')
-    if (!isDurable(before)) before.log.flushSync()
+    if (!sink.isDurable) await sink.sync()
+    if (!sink.isDurable) sink.flushNow()
     this.#beginNext(before, () => log, name)
   }
 
@@ -279,14 +279,14 @@ class Appending {
    * @returns {boolean}  false if a sync is under way: then nobody knows what is durable
    */
   #seal (before) {
-    if (before.log.pendingSize > 0 || !isDurable(before)) before.log.flushSync()
-    return isDurable(before)
+    const sink = sinkOf(before)
+    if (sink.pendingSize > 0 || !sink.isDurable) sink.flushNow()
+    return sink.isDurable
   }
 
   /** @param {Segment} before @returns {number} the base of the next segment */
-  #baseBehind ({ base: before, file }) {
-    const { end, store: { nextPosition } } = /** @type {any} */ (file)
-    const base = before + Math.max(end, nextPosition) + SLACK
+  #baseBehind (before) {
+    const base = before.base + sourceOf(before).reservedEnd + SLACK
     if (base <= BASE_MAX) return base
     const { folder } = this.#core
     throw new LogError('ERR_LOG_FULL', `append: the seqs of ${folder} are used up; convert the log into a new one`, { path: folder })
@@ -295,14 +295,15 @@ class Appending {
   /** @type {(before: Segment, open: (name: SegmentName) => any, name?: SegmentName) => void} `before` is durable */
   #beginNext (before, open, name = nameAt(this.#baseBehind(before))) {
     const { segments } = this.#core
-    const { blocks, store } = /** @type {import('./core').LogFile} */ (before.file)
+    const source = sourceOf(before)
+    const sink = sinkOf(before)
     const log = open(name)
     this.#core.activate(segments.add(name), log)
     this.#nextBase = null
     this.#hasWarned = false
     this.#retryAtMs = 0
-    if (blocks.isIdle && blocks.canWriteNow) blocks.trimNow()
-    before.size = store.end
+    sink.trimNow()
+    before.size = source.size
     segments.retire(before)
     this.#retention.run().catch(() => {})
     this.#upkeep.schedule()
@@ -314,11 +315,10 @@ class Appending {
    */
   #switchNow () {
     const { segments: { last }, folder, options } = this.#core
-    const { durability, blocks, store } = /** @type {import('./core').LogFile} */ (last.file)
-    if (this.#isEmpty(last) || performance.now() < this.#retryAtMs) return false
-    if (durability.error !== null || !durability.isIdle || !blocks.canWriteNow) return false
+    const sink = sinkOf(last)
+    if (isEmpty(last) || performance.now() < this.#retryAtMs || !sink.canSealNow) return false
     // A segment without records takes any. So there must be room for it.
-    if (!this.#retention.fitsNow(store.end, true)) return false
+    if (!this.#retention.fitsNow(sourceOf(last).size, true)) return false
     const next = this.#next?.isPrepared ? this.#next : createNext(options, last, '.now')
     if (next === null) return false
     try {
@@ -327,15 +327,10 @@ class Appending {
       return true
     } catch (/** @type {any} */ err) {
       if (next !== this.#next) next.discard().catch(() => {})
-      if (durability.error !== null) throw err
+      if (sink.poison !== null) throw err
       this.#noteFailure(err)
       return false
     }
-  }
-
-  /** @param {Segment} segment */
-  #isEmpty ({ log, file }) {
-    return /** @type {import('./core').LogFile} */ (file).end <= HEAD_SIZE && log.pendingSize === 0
   }
 
   /** @param {Error} err  why the next segment could not be made */
@@ -371,7 +366,7 @@ class Appending {
       isWhole = this.#fitsNow(records, size)
       if (isWhole) this.#takeFirst()
     }
-    segments.last.log.flushSync(options)
+    sinkOf(segments.last).flushNow(options)
     if (!isWhole) throw this.#noRoom('flushSync')
   }
 
@@ -394,7 +389,7 @@ class Appending {
     if (this.#rolling === null && this.#isFull(size)) this.roll().catch(() => {})
     if (!this.#fitsNow(records, size)) throw this.#noRoom('appendSync')
     const { last } = segments
-    return this.#inLog(last, last.log._appendRecordsNow(records, isSynced, givesSeqs))
+    return this.#inLog(last, sinkOf(last).appendNow(records, isSynced, givesSeqs))
   }
 
   /**
@@ -403,8 +398,8 @@ class Appending {
    */
   #checkRoom (name, records) {
     if (this.#nextBase === null) return
-    const { segments: { last: { base, file } }, folder } = this.#core
-    const room = this.#nextBase - base - /** @type {any} */ (file).store.nextPosition
+    const { segments: { last }, folder } = this.#core
+    const room = this.#nextBase - last.base - sourceOf(last).reservedEnd
     const wanted = this.#queue.reduce((sum, { records }) => sum + framedSize(records), framedSize(records))
     if (wanted > room) throw errors.notReady(folder, 'is beginning a segment', name)
   }
@@ -426,9 +421,19 @@ class Appending {
   }
 }
 
-/** @param {Segment} segment */
-function isDurable ({ log, file }) {
-  return (log.durable.value ?? -1) === /** @type {import('./core').LogFile} */ (file).writtenSince
+/** Of the newest segment, which is always open. @param {Segment} segment @returns {Source} */
+function sourceOf ({ source }) {
+  return /** @type {Source} */ (source)
+}
+
+/** @param {Segment} segment @returns {Sink} */
+function sinkOf ({ sink }) {
+  return /** @type {Sink} */ (sink)
+}
+
+/** Whether a segment has no record, and none waits. @param {Segment} segment */
+function isEmpty (segment) {
+  return sourceOf(segment).end <= HEAD_SIZE && sinkOf(segment).pendingSize === 0
 }
 
 /** At most: the size of the frames, pages and commits that hold the records. @param {Buffer | Buffer[]} records */

@@ -2,16 +2,16 @@
 // What the parts of one open segmented log share. To the streams, scans and reads of offset-log it looks like one file.
 
 const path = require('node:path')
-const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { Lifecycle, createObservable, toCallback } = require('@millrace/flow')
-const { KeepAlive, errors, peekId } = require('@millrace/offset-log/composing')
+const { KeepAlive, WaitingStreams, errors, peekId } = require('@millrace/offset-log/composing')
 const { findMissing, inSegment, isMissing, lostError, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
 const { Times } = require('./times')
 
 /**
  * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
+ * @typedef {import('@millrace/offset-log/composing').Source} Source
  * @typedef {import('@millrace/offset-log/composing').Range} Range
  * @typedef {import('./segments').Segment} Segment
  * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
@@ -32,8 +32,7 @@ class Core {
     this.durable = createObservable()
     this.lifecycle = new Lifecycle((name) => errors.closedError(name, folder))
     this.keepAlive = new KeepAlive()
-    /** @type {LogFile['waitingStreams']} */
-    this.waitingStreams = new Set()
+    this.waitingStreams = new WaitingStreams()
     /** The seq of the last record in front of the newest segment; -1 if there is none. */
     this.sinceBefore = -1
     /** Counts each deletion when it begins and when it ends: streams then read again what they hold. */
@@ -44,8 +43,8 @@ class Core {
 
   /** The newest segment. @type {Segment | null} */
   #active = null
-  /** What its log reads and writes: known even after the log was closed. @type {LogFile | null} */
-  #activeFile = null
+  /** Reads it: known even after its log was closed. @type {Source | null} */
+  #activeSource = null
   /** Stops listening to the newest segment. */
   #forget = () => {}
 
@@ -63,13 +62,13 @@ class Core {
    * @returns {Promise<LogError | null>}  names the first one
    */
   async findForeign (names) {
-    const { header } = /** @type {any} */ (this.segments.last.file).store
+    const own = /** @type {Source} */ (this.segments.last.source).id
     for (const name of names) {
       const file = path.join(this.folder, name)
       const { id } = await peekId(file, this.options.active.storage).catch(() => ({ id: null }))
-      if (id === null || header === undefined || id.equals(header.id)) continue
+      if (id === null || own === null || id.equals(own)) continue
       return new LogError('ERR_LOG_FOREIGN_SEGMENT', `${file} is a segment of another log, and was not removed; move it to ` +
-        `where it belongs. Its id is ${id.toString('hex')}, that of this log ${header.id.toString('hex')}`, { path: file })
+        `where it belongs. Its id is ${id.toString('hex')}, that of this log ${own.toString('hex')}`, { path: file })
     }
     return null
   }
@@ -100,7 +99,7 @@ class Core {
         readRecord: (/** @type {unknown} */ seq, /** @type {FoundCallback} */ cb) => this.#readRecord(seq, cb)
       },
       get end () {
-        return /** @type {Segment} */ (core.#active).base + /** @type {LogFile} */ (core.#activeFile).end
+        return /** @type {Segment} */ (core.#active).base + /** @type {Source} */ (core.#activeSource).end
       },
       openRange: (/** @type {LogFile} */ _, /** @type {Range} */ range, /** @type {any} */ cb) => {
         openSegmentedRange(segments, range, null, cb)
@@ -129,18 +128,19 @@ class Core {
     const found = typeof seq === 'number' ? segments.find(seq) : segments.last
     // What a stand-in would have is lost with the segment before it.
     const segment = found.logOptions === null ? found : segments.lastFile
-    segments.pin(segment, (err, file) => {
+    segments.pin(segment, (err, source) => {
       const done = (/** @type {Error | null} */ err, /** @type {any} */ found) => {
         // Nothing tells a deleted record from one that retention has left out.
         const cut = isMissing(err) || found?.isDeleted ? segments.cutError('get', Number(seq)) : null
-        const gap = cut === null && isMissing(err) && file ? lostOrMissing(segments, segment, file, Number(seq)) : null
+        const isGap = cut === null && isMissing(err) && source
+        const gap = isGap ? lostOrMissing(segments, segment, source, Number(seq)) : null
         segments.unpin(segment)
         cb(cut ?? gap ?? inSegment(err, segment), found)
       }
-      if (err || !file) return done(err, undefined)
+      if (err || !source) return done(err, undefined)
       // What is no seq stays as it is, and is refused.
       const local = typeof seq === 'number' && seq >= segment.base ? seq - segment.base : seq
-      segment.log._getter._readRecord(local, done)
+      source.readRecord(local, done)
     })
   }
 
@@ -156,11 +156,10 @@ class Core {
       segment.begunAtMs = segment.activeSinceMs
     }
     this.#active = segment
-    this.#activeFile = log._file
     if (since.value !== undefined) this.sinceBefore = since.value
     segment.isActive = true
     segment.isOwn = true
-    segments.noteOpen(segment, log)
+    this.#activeSource = segments.noteOpen(segment, log)
     this.#forget()
     const stops = [
       log.since((/** @type {number} */ seq) => { if (seq !== -1) this.#show(segment.base + seq) }),
@@ -177,7 +176,7 @@ class Core {
   #show (seq) {
     if (seq === this.since.value) return
     this.since.set(seq)
-    for (const stream of this.waitingStreams) nextTick(() => stream.wake())
+    this.waitingStreams.wake()
   }
 
   /** Sets `since` and `durable` when the log opens. @param {number} sinceBefore */
@@ -191,16 +190,16 @@ class Core {
 
   /** Closes all segments. `since` and `durable` follow what is synced meanwhile. */
   async end () {
-    for (const stream of this.waitingStreams) stream.close()
+    this.waitingStreams.close()
     await this.segments.end().finally(() => this.#forget())
   }
 }
 
-/** @type {(segments: Segments, segment: Segment, file: LogFile, seq: number) => Error | null} */
-function lostOrMissing (segments, segment, file, seq) {
-  const missing = findMissing(segment, file, segments)
+/** @type {(segments: Segments, segment: Segment, source: Source, seq: number) => Error | null} */
+function lostOrMissing (segments, segment, source, seq) {
+  const missing = findMissing(segment, source, segments)
   const isMissing = missing !== null && seq >= missing.from && seq < missing.stop
-  return isMissing ? missing.error : lostError(segment, file, seq)
+  return isMissing ? missing.error : lostError(segment, source, seq)
 }
 
 /** Finds records without waiting, in segments that are open. */
@@ -217,9 +216,9 @@ class Peeker {
   /** @param {number} seq */
   find (seq) {
     if (typeof seq !== 'number') return false
-    const { base, file, closing } = this.#segments.find(seq)
-    if (file === null || closing !== null || seq < base) return false
-    this.#peek = file.store.peek
+    const { base, source, closing } = this.#segments.find(seq)
+    if (source === null || closing !== null || seq < base) return false
+    this.#peek = source.peek
     return this.#peek.find(seq - base)
   }
 

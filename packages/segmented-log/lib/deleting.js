@@ -3,8 +3,10 @@
 // inflated first; later it is compressed again.
 
 const { LogError, misuse } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { toPromise } = require('@millrace/flow')
 const { findMissing, inSegment, isMissing } = require('./reader')
+
+/** @typedef {import('@millrace/offset-log/composing').Source} Source */
 
 /**
  * @param {{ core: import('./core').Core, upkeep: import('./upkeep').Upkeep }} parts
@@ -30,8 +32,8 @@ async function deleteRecords ({ core, upkeep }, seqs) {
   try {
     for (const [segment, locals] of bySegment) {
       await upkeep.change(segment, () => segments.use(segment, async (log) => {
-        if (log._writeError('del') === null) segments.noteDeletion(segment)
-        await call(log, 'del', locals).catch((err) => { throw missingAt(core, segment, err) ?? err })
+        if (segment.sink?.writeError('del') === null) segments.noteDeletion(segment)
+        await log.del(locals).catch((/** @type {any} */ err) => { throw missingAt(core, segment, err) ?? err })
         // Neither a copy nor a sync that was begun meanwhile has all of it.
         segments.noteDeletion(segment)
       })).catch((err) => {
@@ -50,8 +52,8 @@ async function deleteRecords ({ core, upkeep }, seqs) {
  * @type {(core: import('./core').Core, segment: import('./segments').Segment, err: any) => Error | null}
  */
 function missingAt ({ segments }, segment, err) {
-  const { file } = segment
-  const missing = isMissing(err) && file !== null ? findMissing(segment, file, segments) : null
+  const { source } = segment
+  const missing = isMissing(err) && source !== null ? findMissing(segment, source, segments) : null
   return missing !== null && segment.base + err.offset >= missing.from ? missing.error : null
 }
 
@@ -65,8 +67,9 @@ function describe ({ segments }, segment, err) {
 async function checkRecords (core, segment, locals) {
   await core.segments.use(segment, async (log) => {
     // What `appendSync` has returned may be shown later.
-    if (segment.isActive && locals.some((seq) => seq > log.since.value)) await call(log, 'sync')
-    const read = (/** @type {number} */ seq) => call(log._getter, '_readRecord', seq)
+    if (segment.isActive && locals.some((seq) => seq > log.since.value)) await log.sync()
+    const { source } = segment
+    const read = (/** @type {number} */ seq) => toPromise((cb) => /** @type {Source} */ (source).readRecord(seq, cb))
     for (const seq of locals) await read(seq).catch((err) => { throw missingAt(core, segment, err) ?? err })
   }).catch((err) => {
     throw err instanceof LogError ? describe(core, segment, new LogError(err.code, err.message.replace(/^get: /, 'del: '), err)) : err

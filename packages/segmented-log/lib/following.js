@@ -4,7 +4,6 @@
 
 const path = require('node:path')
 const { FolderWatch } = require('@millrace/block-file')
-const { call } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { BROKEN_CODES, list, readySegment, standBehind } = require('./opening')
 
@@ -40,9 +39,8 @@ class Following {
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#refresh()
-        const { isOvertaken, file } = this.#core.segments.last
-        const { follower } = /** @type {any} */ (file)
-        if (follower !== null && !isOvertaken && !this.#isClosed) await call(follower, 'refresh')
+        const { isOvertaken, source } = this.#core.segments.last
+        if (!isOvertaken && !this.#isClosed) await source?.refresh()
         return
       } catch (/** @type {any} */ err) {
         // A segment was dropped before it was opened.
@@ -74,7 +72,7 @@ class Following {
     const { file, waitingStreams } = this.#core
     if (err.code === 'ERR_FILE_MOVED') {
       Object.assign(file, { follower: { failure: err } })
-      for (const stream of [...waitingStreams]) stream.close(err)
+      waitingStreams.close(err)
     }
     throw err
   }
@@ -98,9 +96,8 @@ class Following {
   async #continueIn (name, found) {
     const { folder, segments, options } = this.#core
     // Its writer synced it before it made the next one, so one look finds all of its records.
-    const { isOvertaken, file } = segments.last
-    const { follower } = /** @type {any} */ (file)
-    if (follower !== null && !isOvertaken) await call(follower, 'refresh')
+    const { isOvertaken, source } = segments.last
+    if (!isOvertaken) await source?.refresh()
     const log = OffsetLog(path.join(folder, name.name), options.active)
     try {
       await readySegment(log)

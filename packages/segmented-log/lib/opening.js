@@ -7,7 +7,7 @@ const { fileStorage, isHeld } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { abortError, call } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
-const { createNewFile, openFixed, openNew } = require('@millrace/offset-log/composing')
+const { createNewFile, openFixed, openNew, sourceOf } = require('@millrace/offset-log/composing')
 const { kindError } = require('./kind')
 const { isKeptMark, parseNames, segmentName } = require('./names')
 const { HEAD_SIZE, createStandIn } = require('./stand-in')
@@ -30,6 +30,7 @@ const SLACK = 2 ** 26
  * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
  * @typedef {import('./names').SegmentName} SegmentName
  * @typedef {import('./names').Listing} Listing
+ * @typedef {import('@millrace/offset-log/composing').Source} Source
  *
  * @typedef {object} Opened
  * @property {SegmentName[]} segments  the last one is open
@@ -210,14 +211,14 @@ async function beginBehind (folder, options, listing, err) {
  */
 async function readySegment (log) {
   await log.ready()
-  const { store, blocks: { path, size } } = log._file
-  const isChecked = 'header' in store
-  if (isChecked && size.value >= HEAD_SIZE) return
-  await call(log, 'close')
+  const { framing, fileSize } = sourceOf(log)
+  const isChecked = framing === 'checked'
+  if (isChecked && fileSize >= HEAD_SIZE) return
+  await log.close()
   const found = isChecked
-    ? `ends at ${size.value}, in its head`
-    : `is a log in the framing ${store.name}, and a segment is in the checked one; convert it with \`millrace convert\` first`
-  throw new LogError('ERR_LOG_CORRUPT', `open: ${path} ${found}`, { path })
+    ? `ends at ${fileSize}, in its head`
+    : `is a log in the framing ${framing}, and a segment is in the checked one; convert it with \`millrace convert\` first`
+  throw new LogError('ERR_LOG_CORRUPT', `open: ${log.filename} ${found}`, { path: log.filename })
 }
 
 /** @type {(folder: string, options: Options, segments: SegmentName[]) => Promise<string | undefined>} of the log */
@@ -259,9 +260,7 @@ async function settle (folder, options, listing, log) {
   const { segments, kept } = listing
   const { format, name } = segments[segments.length - 1]
   if (!recovery?.damage.length && format === null && !kept.has(name)) return { segments, kept, log, recovery }
-  const { blocks, store } = log._file
-  const wholeSize = Math.max(blocks.size.value, store.missing?.end ?? 0)
-  const end = Math.max(store.nextPosition, wholeSize + store.tail.shift) + DAMAGE_DISTANCE
+  const end = sourceOf(log).damagedEnd + DAMAGE_DISTANCE
   const next = nameAt(segments[segments.length - 1].base + end + SLACK)
   const made = await makeSegment(folder, next, options, log)
   await call(log, 'close')
@@ -293,11 +292,11 @@ async function makeSegment (folder, { name }, { active }, before) {
  * @param {string} suffix  of this attempt: an earlier one may still be under way
  * @returns {import('@millrace/block-file').NewFile | null}  null if the storage cannot open it without waiting
  */
-function createNext ({ active }, { base, file, log }, suffix) {
-  const { blocks, store } = /** @type {any} */ (file)
+function createNext ({ active }, { base, source, log }, suffix) {
+  const { realPath, id } = /** @type {Source} */ (source)
   if (!log.supports.flushSync) return null
-  const temporary = path.join(path.dirname(blocks.realPath), `${nameAt(base + 1).name}${suffix}.new`)
-  return createNewFile(temporary, { ...active, id: store.header.id.toString('hex') })
+  const temporary = path.join(path.dirname(realPath), `${nameAt(base + 1).name}${suffix}.new`)
+  return createNewFile(temporary, { ...active, id: id?.toString('hex') })
 }
 
 /**

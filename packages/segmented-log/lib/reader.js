@@ -14,11 +14,10 @@
 const { setImmediate } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 const { toCallback } = require('@millrace/flow')
-const { openRange } = require('@millrace/offset-log/composing')
 const { DAMAGE_DISTANCE, SLACK } = require('./opening')
 
 /**
- * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
+ * @typedef {import('@millrace/offset-log/composing').Source} Source
  * @typedef {import('@millrace/offset-log/composing').Range} Range
  * @typedef {import('@millrace/offset-log/composing').Reader} Reader
  * @typedef {import('@millrace/offset-log/composing').RecordRun} RecordRun
@@ -74,7 +73,7 @@ class SegmentedReader {
   #run = new GlobalRun()
   /** The run that `#run` shows. @type {RecordRun | null} */
   #innerRun = null
-  /** The store of a file that was looked up. @type {object | null} */
+  /** The version of a file that was looked up. @type {object | null} */
   #confirmed = null
   /** Where every record was there when the reader began; it began at or behind this seq, or where the log begins. */
   #wholeFrom
@@ -141,9 +140,9 @@ class SegmentedReader {
    * @param {(err: Error | null, reader?: SegmentedReader) => void} cb
    */
   open (cb) {
-    this.#withFile((err, file, done) => {
-      if (err || !file) done(err)
-      else this.#openInner(file, done)
+    this.#withSource((err, source, done) => {
+      if (err || !source) done(err)
+      else this.#openInner(source, done)
     }, (err) => err && !this.#skipsLost(err) ? cb(err) : cb(null, this))
   }
 
@@ -152,11 +151,11 @@ class SegmentedReader {
    * @param {NextCallback} cb  the run is empty only at the end
    */
   next (logEnd, cb) {
-    this.#withFile((err, file, done) => {
-      if (err || !file) return done(err)
+    this.#withSource((err, source, done) => {
+      if (err || !source) return done(err)
       const isOpen = this.#inner !== null && this.#generation === this.#segment.generation
       if (isOpen) this.#read(logEnd, done)
-      else this.#openInner(file, (err) => err ? done(err) : this.#read(logEnd, done))
+      else this.#openInner(source, (err) => err ? done(err) : this.#read(logEnd, done))
     }, (err, run) => {
       if (err && this.#range.reverse && isRetained(err)) this.#resumeBackwards(logEnd, cb)
       else if (err && this.#range.skipsRetained && isRetained(err)) this.#resumeBehind(logEnd, cb)
@@ -199,32 +198,32 @@ class SegmentedReader {
   /**
    * Runs an action while the segment is open.
    * @template T
-   * @param {(err: Error | null, file: LogFile | undefined, done: Done<T>) => void} action
+   * @param {(err: Error | null, source: Source | undefined, done: Done<T>) => void} action
    * @param {Done<T>} cb
    */
-  #withFile (action, cb) {
+  #withSource (action, cb) {
     const segment = this.#segment
-    this.#segments.pin(segment, (err, file) => action(err, file, (err, result) => {
+    this.#segments.pin(segment, (err, source) => action(err, source, (err, result) => {
       this.#segments.unpin(segment)
       cb(err, result)
     }))
   }
 
-  /** @type {(file: LogFile, cb: (err: Error | null) => void) => void} */
-  #openInner (file, cb) {
+  /** @type {(source: Source, cb: (err: Error | null) => void) => void} */
+  #openInner (source, cb) {
     const segment = this.#segment
     const { generation } = segment
     const { from, stop } = this.#range
     this.#lostBefore = this.lost
     this.#inner = null
-    const missing = findMissing(segment, file, this.#segments)
+    const missing = findMissing(segment, source, this.#segments)
     this.#missing = missing
     // A reader that comes from the front meets them behind the records of this segment.
     const isNext = missing !== null && (this.#range.reverse ? stop > missing.from : from >= missing.from)
-    const lostErr = isNext ? this.#meetMissing() : this.#findLost(file)
+    const lostErr = isNext ? this.#meetMissing() : this.#findLost(source)
     if (lostErr) return cb(lostErr)
     const local = { from: Math.max(0, from - segment.base), stop: stop - segment.base }
-    openRange(file, { ...this.#range, ...local }, (err, reader) => {
+    source.openRange({ ...this.#range, ...local }, (err, reader) => {
       if (err || !reader) return cb(inSegment(err, segment))
       this.#inner = reader
       this.#generation = generation
@@ -264,18 +263,18 @@ class SegmentedReader {
     return null
   }
 
-  /** @param {LogFile} file */
-  #findLost (file) {
+  /** @param {Source} source */
+  #findLost (source) {
     const { reverse, from, stop } = this.#range
     if (this.#segments.wholeFrom > this.#segment.base || this.#lostSegments.has(this.#segment)) return null
-    return lostError(this.#segment, file, reverse ? stop : from)
+    return lostError(this.#segment, source, reverse ? stop : from)
   }
 
   /** @type {(logEnd: number, cb: NextCallback) => void} */
   #read (logEnd, cb) {
     const inner = /** @type {Reader} */ (this.#inner)
     const segment = this.#segment
-    const { end } = /** @type {LogFile} */ (segment.file)
+    const { end } = /** @type {Source} */ (segment.source)
     const localEnd = logEnd - segment.base
     // The end that the log had when the reader began may be amid a chunk of a file that was written anew.
     const isSealed = segment.next !== null
@@ -303,11 +302,11 @@ class SegmentedReader {
    * up in the folder once.
    * @type {(segment: Segment, action: () => void) => void}
    */
-  #whenConfirmed ({ file }, action) {
+  #whenConfirmed ({ source }, action) {
     const { refresh } = this.#segments
-    const { store } = /** @type {any} */ (file)
-    if (refresh === null || !store.header.hasGaps || store === this.#confirmed) return action()
-    this.#confirmed = store
+    const { hasGaps, version } = /** @type {Source} */ (source)
+    if (refresh === null || !hasGaps || version === this.#confirmed) return action()
+    this.#confirmed = version
     toCallback(refresh(), action)
   }
 
@@ -370,15 +369,15 @@ class SegmentedReader {
  * The seqs of segments that are missing behind a sealed one, whose next one begins so far behind its end that another
  * one was between them; null if none is. Where the segment is damaged, its end is unknown.
  * @param {Segment} segment
- * @param {LogFile} file
+ * @param {Source} source
  * @param {Segments} segments
  * @returns {Missing | null}
  */
-function findMissing ({ base, next, path, log, logOptions, keptUntilMs }, { end, store }, { wholeFrom }) {
+function findMissing ({ base, next, path, log, logOptions, keptUntilMs }, { reservedEnd }, { wholeFrom }) {
   // Nothing is behind a stand-in but what its writer has made since.
   if (next === null || logOptions !== null || keptUntilMs !== null || base < wholeFrom) return null
   if (log?.recovery?.damage.length > 0) return null
-  const from = base + Math.max(end, /** @type {any} */ (store).nextPosition) + SLACK
+  const from = base + reservedEnd + SLACK
   const distance = next.base - from
   // Behind a newest segment that was damaged, the next one began far away.
   if (distance < SLACK || distance >= DAMAGE_DISTANCE) return null
@@ -399,12 +398,12 @@ function sizeBetween (base, next) {
  * A segment ended `SLACK` below the base of the next one, or above. If it ends earlier now, a power cut took what was
  * shown there. It also took what was shown while the next segment was made, if the segment has an unclean end: its file
  * then reserves the seqs of what may be lost.
- * @type {(segment: Segment, file: LogFile, seq: number) => LogError | null} null unless a record with the seq was lost
+ * @type {(segment: Segment, source: Source, seq: number) => LogError | null} null unless a record with the seq was lost
  */
-function lostError ({ base, next, path }, { end, store }, seq) {
+function lostError ({ base, next, path }, { end, reservedEnd }, seq) {
   if (next === null || seq <= base + end || seq >= next.base) return null
-  if (seq > Math.max(next.base - SLACK, base + /** @type {any} */ (store).nextPosition)) return null
-  return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + end} to ${seq} were lost after ${path} in a power cut. Rebuild views and ` +
+  if (seq > Math.max(next.base - SLACK, base + reservedEnd)) return null
+  return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + end} to ${seq} were lost behind ${path} in a power cut. Rebuild views and ` +
     'indexes that saw them, from the first record on', { offset: seq, path })
 }
 

@@ -31,6 +31,7 @@ const LOOKS_PER_AGE = 10
 /**
  * @typedef {import('./core').Core} Core
  * @typedef {import('./segments').Segment} Segment
+ * @typedef {import('@millrace/offset-log/composing').Source} Source
  *
  * @typedef {object} Dropped
  * @property {number} count  How many segments were dropped, or lost all but their chosen records.
@@ -404,7 +405,7 @@ class Retention {
     const besideSizes = await this.#sizesOf(names.map((name) => path.join(folder, name)))
     // Another segment may have begun meanwhile, and the one before may be closed.
     const { list, last } = segments
-    const lastSize = /** @type {any} */ (last.file).store.end
+    const lastSize = /** @type {Source} */ (last.source).size
     // The newest segment may still grow.
     const fullSize = this.#fullSize
     let total = this.#besideSize = besideSizes.reduce((sum, size) => sum + size, 0)

@@ -4,7 +4,6 @@
 
 const { isHeld } = require('@millrace/block-file')
 const { call } = require('@millrace/flow')
-const { copyRecords } = require('@millrace/offset-log/composing')
 const { LogError } = require('@millrace/errors')
 const { ignoreMissing, keepOwnership } = require('./opening')
 
@@ -14,6 +13,7 @@ const ATTEMPT_COUNT_MAX = 5
 /**
  * @typedef {import('./core').Core} Core
  * @typedef {import('./segments').Segment} Segment
+ * @typedef {import('@millrace/offset-log/composing').Source} Source
  *
  * @typedef {object} Copied
  * @property {number} count  how many records the filter chose
@@ -45,7 +45,7 @@ async function rewriteSegment (core, segment, { suffix, check, decide, ...choice
       const { changeCount } = segment
       const copied = await segments.use(segment, async (log) => {
         if (segment.format === null && !log.recovery?.damage.length) await call(log, 'sync')
-        return copyRecords(log._file, copyPath, { ...choice, onProgress: check })
+        return /** @type {Source} */ (segment.source).copyTo(copyPath, { ...choice, onProgress: check })
       })
       const isDone = await segments.exclusively(segment, async () => {
         if (segment.changeCount !== changeCount) return false

@@ -18,6 +18,8 @@ const { findMissing } = require('./reader')
 const { Retention } = require('./retention')
 const { parseTimeBounds } = require('./times')
 
+/** @typedef {import('@millrace/offset-log/composing').Source} Source */
+/** @typedef {import('@millrace/offset-log/composing').Sink} Sink */
 /** @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 /** @template [T=any] @typedef {import('./contract').SegmentedLog<T>} SegmentedLog */
@@ -42,7 +44,19 @@ class Log extends BaseLog {
     const retention = new Retention(core)
     const upkeep = new Upkeep(core, retention)
     const appender = new Appending(core, retention, upkeep)
-    super({ file: core.file, appender, kind: 'a segmented log', instead: 'drop old segments, or copy the folder while the log is closed', calls: CALLS })
+    /** @type {import('@millrace/offset-log/composing').Work} */
+    const work = {
+      append: (records, cb, givesSeqs) => log.#append(records, cb, givesSeqs),
+      delete: (seqs, cb) => toCallback(log.#inPlace(() => deleteRecords({ core, upkeep }, seqs)), cb),
+      shutDown: (cb) => toCallback(log.#closeSegments(), cb),
+      writeError: (name) => log.#writeError(name),
+      checkCanWriteNow: (name, mayBeClosed) => core.segments.last.sink?.checkCanWriteNow(name, mayBeClosed),
+      within: (call, options) => log.#within(call, options),
+      refresh: async () => log.#following?.refresh()
+    }
+    const instead = 'drop old segments, or copy the folder while the log is closed'
+    super({ file: core.file, appender, kind: 'a segmented log', instead, calls: CALLS, work })
+    const log = this
     this.#given = options
     this.#core = core
     this.#retention = retention
@@ -116,26 +130,21 @@ class Log extends BaseLog {
     return -1
   }
 
-  /** @type {BaseLog<Appending>['_appendRecords']} */
-  _appendRecords (records, cb, givesSeqs) {
-    const err = this._writeError('append')
+  /** @type {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean) => void} */
+  #append (records, cb, givesSeqs) {
+    const err = this.#writeError('append')
     if (err) return nextTick(cb, err)
     this._appender.append(records, sizeOf(records), cb, givesSeqs)
   }
 
-  /** Reads may be bound to a period. @type {BaseLog<Appending>['_within']} */
-  _within (call, options) {
+  /** Reads may be bound to a period. @type {(call: string, options: any) => { file: any, options: any }} */
+  #within (call, options) {
     const { file, times } = this.#core
     if (options === null || typeof options !== 'object' || !('time' in options)) return { file, options }
     const { time, ...others } = options
     if (time === undefined) return { file, options: others }
     if (times === null) throw misuse(`${call}: time bounds need to know where the time is; open the log with the option time, such as ['time']`)
     return { file: this.#core.fileWithin(parseTimeBounds(call, time)), options: others }
-  }
-
-  /** @type {(seqs: number[], cb: Callback<void>) => void} */
-  _delete (seqs, cb) {
-    toCallback(this.#inPlace(() => deleteRecords({ core: this.#core, upkeep: this.#upkeep }, seqs)), cb)
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */
@@ -168,12 +177,6 @@ class Log extends BaseLog {
     return this._appender.appendNow(records, sizeOf(records), isSynced, givesSeqs)
   }
 
-  /** @type {BaseLog<Appending>['_checkCanWriteNow']} */
-  _checkCanWriteNow (name, mayBeClosed) {
-    super._checkCanWriteNow(name, mayBeClosed)
-    this.#core.segments.last.log._checkCanWriteNow(name, mayBeClosed)
-  }
-
   /** @type {(cb?: NodeCallback<any>) => any} */
   stats (cb) {
     return this._run('stats', cb, (cb) => toCallback(this.#describe(), cb))
@@ -197,11 +200,6 @@ class Log extends BaseLog {
   /** Another log in the same folder, with the same options. Close this one first. @returns {Log} */
   openAgain () {
     return new Log(this.filename, this.#given)
-  }
-
-  /** @returns {Promise<void>} */
-  async _refresh () {
-    await this.#following?.refresh()
   }
 
   /** Seals the newest segment, if it has a record, and begins the next one. @type {(cb?: NodeCallback<void>) => any} */
@@ -249,23 +247,18 @@ class Log extends BaseLog {
     return this._run('holds', cb, (cb) => toCallback(this.#holds.list(), cb))
   }
 
-  /** Where segments are missing between others. @returns {Promise<import('./reader').Missing[]>} */
-  async _findMissing () {
-    const { segments } = this.#core
+  /** Where segments are missing between others. @type {(log: Log) => Promise<import('./reader').Missing[]>} */
+  static async findMissing (log) {
+    const { segments } = log.#core
     const found = []
     for (const segment of segments.list) {
       if (segment.isActive) continue
-      const look = async (/** @type {any} */ log) => findMissing(segment, log._file, segments)
+      const look = async () => findMissing(segment, /** @type {Source} */ (segment.source), segments)
       // One that cannot be opened is reported by those who read it.
       const missing = await segments.use(segment, look).catch(() => null)
       if (missing !== null) found.push(missing)
     }
     return found
-  }
-
-  /** @param {(err: Error | null) => void} cb */
-  _shutDown (cb) {
-    toCallback(this.#closeSegments(), cb)
   }
 
   async #closeSegments () {
@@ -282,10 +275,10 @@ class Log extends BaseLog {
     }
   }
 
-  /** @type {BaseLog<Appending>['_writeError']} */
-  _writeError (name) {
+  /** @type {(name: string) => any} a LogError, or null */
+  #writeError (name) {
     const { options, segments } = this.#core
-    if (options.isWriter) return segments.failure ?? segments.last.log._writeError(name)
+    if (options.isWriter) return segments.failure ?? /** @type {Sink} */ (segments.last.sink).writeError(name)
     return new LogError('ERR_LOG_READ_ONLY', `${name}: ${this.filename} was opened with flags "r"; open it with "r+"`, { path: this.filename })
   }
 
@@ -331,7 +324,7 @@ async function findMissingSegments (folder, storage) {
   const log = new Log(folder, { flags: 'r', ...(storage && { storage }) })
   try {
     await log.ready()
-    return await log._findMissing()
+    return await Log.findMissing(log)
   } finally {
     await log.close()
   }

@@ -6,11 +6,12 @@ const path = require('node:path')
 const { LogError } = require('@millrace/errors')
 const { call, toCallback } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
-const { errors, openFixed } = require('@millrace/offset-log/composing')
+const { errors, openFixed, sinkOf, sourceOf } = require('@millrace/offset-log/composing')
 const { BROKEN_CODES, readySegment } = require('./opening')
 
 /**
- * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
+ * @typedef {import('@millrace/offset-log/composing').Source} Source
+ * @typedef {import('@millrace/offset-log/composing').Sink} Sink
  * @typedef {import('./names').SegmentName} SegmentName
  */
 
@@ -30,8 +31,10 @@ class Segment {
     this.day = null
     /** The open log; null while it is closed. @type {any} */
     this.log = null
-    /** What the open log reads and writes. @type {LogFile | null} */
-    this.file = null
+    /** Reads the open log, and appends to it. @type {Source | null} */
+    this.source = null
+    /** @type {Sink | null} */
+    this.sink = null
     /** Rises each time it is opened: readers of an earlier opening begin anew. */
     this.generation = 0
     /** How many operations use it now. It stays open meanwhile. */
@@ -54,7 +57,7 @@ class Segment {
     this.next = null
     /** Of its file, in bytes; null if unknown. @type {number | null} */
     this.size = null
-    /** @type {Promise<LogFile> | null} */
+    /** @type {Promise<Source> | null} */
     this.opening = null
     /** @type {Promise<void> | null} */
     this.closing = null
@@ -267,14 +270,14 @@ class Segments {
   /**
    * Opens a segment if it is closed, and keeps it open until `unpin`, which must follow even an error.
    * @param {Segment} segment
-   * @param {(err: Error | null, file?: LogFile) => void} cb  may run before `pin` returns
+   * @param {(err: Error | null, source?: Source) => void} cb  may run before `pin` returns
    */
   pin (segment, cb) {
     if (segment.barrier !== null) return toCallback(segment.barrier, () => this.pin(segment, cb))
     segment.pinCount++
     segment.usedAt = ++this.#clock
     if (this.#isEnded) cb(errors.closedError('read', this.#folder))
-    else if (segment.file !== null && segment.closing === null) cb(null, segment.file)
+    else if (segment.source !== null && segment.closing === null) cb(null, segment.source)
     else toCallback(segment.opening ??= this.#open(segment), cb)
   }
 
@@ -335,7 +338,7 @@ class Segments {
     }
   }
 
-  /** @param {Segment} segment @returns {Promise<LogFile>} */
+  /** @param {Segment} segment @returns {Promise<Source>} */
   async #open (segment) {
     this.#opened.add(segment)
     try {
@@ -344,8 +347,7 @@ class Segments {
       if (this.#isEnded) throw errors.closedError('read', this.#folder)
       const log = openSealed(segment, segment.logOptions ?? this.#sealedOptions)
       await readySegment(log)
-      this.noteOpen(segment, log)
-      return log._file
+      return this.noteOpen(segment, log)
     } catch (/** @type {any} */ err) {
       this.#opened.delete(segment)
       const isGone = err.code === 'ENOENT'
@@ -358,16 +360,17 @@ class Segments {
     }
   }
 
-  /** @param {Segment} segment  @param {any} log  open */
+  /** @type {(segment: Segment, log: any) => Source} the log is open */
   noteOpen (segment, log) {
     this.#opened.add(segment)
     segment.log = log
-    segment.file = log._file
+    segment.sink = sinkOf(log)
     segment.isRetired = false
     // Whoever reads on from the file before is told of what this one lacks.
     segment.isOvertaken = false
     segment.brokenError = null
     segment.generation++
+    return (segment.source = sourceOf(log))
   }
 
   /**
@@ -407,7 +410,7 @@ class Segments {
       if (this.#unsynced.has(segment)) this.failure ??= unsyncedError(segment.path, err)
       throw err
     }).finally(() => {
-      segment.log = segment.file = segment.closing = null
+      segment.log = segment.source = segment.sink = segment.closing = null
       if (segment.opening === null) this.#opened.delete(segment)
     })
     return segment.closing

@@ -17,6 +17,7 @@ const HELD_MS_MAX = 300_000
 /**
  * @typedef {import('./compressed/formats').Format} Format
  * @typedef {import('./segments').Segment} Segment
+ * @typedef {import('@millrace/offset-log/composing').Source} Source
  */
 
 /** Ends a compression that is no longer wanted. */
@@ -185,7 +186,7 @@ class Upkeep {
   async #inflateNow (segment) {
     await this.#stopRunning()
     const { segments, options: { storage } } = this.#core
-    const plainSize = await segments.use(segment, async (log) => log._file.blocks.size.value)
+    const plainSize = await segments.use(segment, async () => /** @type {Source} */ (segment.source).fileSize)
     // Although the quota may be full of what cannot be dropped: the record must go.
     await this.#retention.reserve(plainSize)
     const { format, filePath: from, path: plainPath, changeCount } = segment

@@ -161,7 +161,7 @@ class LogSink {
     const seq = last?.seq ?? -1
     if (since !== this.#state.since && (seq <= this.#state.seq || seq > this.#unsureTo)) {
       const { name } = this.#target
-      throw taken(`${name} has records after ${this.#state.since} that another shipper of the same log has written`)
+      throw taken(`${name} has records behind ${this.#state.since} that another shipper of the same log has written`)
     }
     this.#state = { ...this.#state, since, seq: Math.max(seq, this.#state.seq) }
     this.#mustLook = false
@@ -208,7 +208,7 @@ class LogSink {
     const isGap = keeps === 'all' && id === notedId && first !== null && firstBefore !== null && first > firstBefore
     if (!isGap) return null
     return `${this.#target.name} was purged: its records from ${firstBefore} to ${first - 1} are gone. They are not shipped again, as ` +
-      'they would come after the others; to have them, ship to a new target'
+      'they would come behind the others; to have them, ship to a new target'
   }
 
   /** @type {(end: TargetEnd, problem: string) => Promise<import('../options').Begin>} */

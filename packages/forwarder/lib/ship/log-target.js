@@ -46,7 +46,7 @@ class LogTarget {
   /** @type {import('./log-sink').Target['append']} */
   async append (records, { log, after }) {
     const target = this.#log
-    if (target.since.value !== after || target.pendingSize > 0) throw taken(`${this.name} has changed after ${after}`)
+    if (target.since.value !== after || target.pendingSize > 0) throw taken(`${this.name} has changed behind ${after}`)
     try {
       return await target.append(records.map((record) => this.#wrap(log, record)))
     } catch (/** @type {any} */ err) {
