@@ -107,7 +107,10 @@ const PROMISING = {
   get: (object, name) => (/** @type {any[]} */ ...args) => toPromise((cb) => object[name](...args, cb))
 }
 
-/** @type {<T extends object>(object: T) => Promised<T>} */
+/**
+ * Gives the methods of an object that take a callback last as methods that return a promise.
+ * @type {<T extends object>(object: T) => Promised<T>}
+ */
 function promisesOf (object) {
   return new Proxy(object, PROMISING)
 }
