@@ -27,7 +27,7 @@ const SUBPATHS = {
   framing: ['./survey'],
   ingest: ['./settings'],
   'log-writer': ['./threads'],
-  'offset-log': ['./composing', './copies', './millrace-worker'],
+  'offset-log': ['./composing', './copies'],
   pino: ['./transport'],
   where: ['./pretty']
 }

@@ -17,8 +17,7 @@ const { OffsetLog } = require('./lib/offset-log')
  * @typedef {import('./lib/contract').SyncOptions} SyncOptions
  * @typedef {import('./lib/contract').AppendOptions} AppendOptions
  * @typedef {import('./lib/contract').AppendSyncOptions} AppendSyncOptions
- * @typedef {import('./lib/contract').ThreadedScanOptions} ThreadedScanOptions
- * @typedef {import('./lib/contract').ThreadedScanResult} ThreadedScanResult
+ * @typedef {import('./lib/contract').Partition} Partition
  * @typedef {import('./lib/contract').RecordRun} RecordRun
  * @typedef {import('./lib/contract').Lost} Lost
  * @typedef {import('./lib/contract').Recovery} Recovery
@@ -51,17 +50,6 @@ const { OffsetLog } = require('./lib/offset-log')
 /**
  * @template T
  * @typedef {import('./lib/contract').Sink<T>} Sink
- */
-
-/**
- * @template [Result=any]
- * @typedef {import('./lib/contract').Task<Result>} Task
- */
-
-/**
- * @template [Parameters=any]
- * @template [Result=any]
- * @typedef {import('./lib/contract').CreateTask<Parameters, Result>} CreateTask
  */
 
 exports.SharedCache = SharedCache

@@ -220,8 +220,7 @@ exports.groups = [
       },
       ERR_NOT_SUPPORTED: {
         means: 'This log, its framing, its storage or the stream does not support the call. The message says why.',
-        todo: 'Check `log.supports` before the call. In a bundle, see ' +
-          '[bundlers](docs/guides/operating.md#bundlers).'
+        todo: 'Check `log.supports` before the call.'
       },
       ERR_LOG_CLOSED: {
         means: 'The log was closed before the call.',
@@ -286,12 +285,6 @@ exports.groups = [
         means: 'The `signal` of the call was aborted. The code is that of Node.js, and so is the name: `err.name` is ' +
           '`AbortError`. `cause` is the reason of the signal. The log was not changed.',
         todo: 'Nothing: the program itself ended the call.'
-      },
-      ERR_SCAN_TASK: {
-        means: 'The task of a scan over threads failed: it could not be loaded, it threw, it ended its thread, its result ' +
-          'cannot be cloned, or its thread ran out of memory. `cause` is the error that it threw. `path` is the path of its ' +
-          'module. The log was not changed.',
-        todo: 'Look at `cause`. If the thread ran out of memory, make the task keep less.'
       }
     }
   },

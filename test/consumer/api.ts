@@ -20,7 +20,7 @@ import type { Counters, LogWriterOptions } from '@millrace/log-writer'
 import { MergedLog, SlotLog } from '@millrace/merged-log'
 import type { MergedItem, MergedReadOptions, Position } from '@millrace/merged-log'
 import { OffsetLog } from '@millrace/offset-log'
-import type { RangeOptions, RecordRun, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
+import type { RangeOptions, RecordRun, Codec, OffsetLogOptions, Partition, ReadOptions, Source } from '@millrace/offset-log'
 import type { AppendOptions, AppendSyncOptions, Recovery } from '@millrace/offset-log'
 import pino from 'pino'
 import { destination, formatPretty, levelFilter, preset, timeFilter } from '@millrace/pino'
@@ -353,7 +353,7 @@ function checkPaths (log: OffsetLog<Message>, threads = OffsetLog<Thread>('a.log
   threads.stream({ where: { path: text, equals: 1 } })
   const typed: Where = { path: 'what.ever', equals: 1 }
   threads.stream({ where: typed })
-  threads.scan({ where: parseWhere(typed), threads: 2 }, '/task.js')
+  threads.scan({ where: parseWhere(typed) }, () => {})
 
   // @ts-expect-error
   log.stream({ where: { path: ['autor'], equals: 'ada' } })
@@ -377,8 +377,6 @@ function checkPaths (log: OffsetLog<Message>, threads = OffsetLog<Thread>('a.log
   threads.count({ where: { path: 'ids', prefix: 'a' } })
   // @ts-expect-error
   threads.scan({ where: { path: 'ids', prefix: 'a' } }, () => {})
-  // @ts-expect-error
-  threads.scan({ where: { path: 'ids', prefix: 'a' }, threads: 2 }, '/task.js')
 }
 
 export async function scan (log: OffsetLog<Message>) {
@@ -392,16 +390,11 @@ export async function scan (log: OffsetLog<Message>) {
     return buffer.toString('utf8', starts[0], ends[0]).length + seqs[count - 1] > 0
   }))
   is<void>()(log.scan({}, () => {}, (err, result) => err ?? result.lost.count))
-  const create: CreateTask<{ size: number }, string[]> = ({ size }) => ({ onRecords: (chunk) => chunk.count < size, end: () => ['a'] })
-  is<string[] | undefined>()(create({ size: 1 }).end?.())
-  is<{ lost: { count: number, size: number }, results: any[] }>()(await log.scan({ threads: 2, gt: 5, where }, '/task.js'))
-  is<void>()(log.scan({ threads: 2, parameters: { size: 1 } }, new URL('file:///task.js'), (err, { results }) => err ?? results))
-  // @ts-expect-error a function cannot go to other threads
-  await log.scan({ threads: 2 }, () => {})
-  // @ts-expect-error the path of a module is for threads
-  await log.scan({}, '/task.js')
-  // @ts-expect-error which records a limit leaves is known only in order
-  await log.scan({ threads: 2, limit: 5 }, '/task.js')
+  const ranges = await log.partitions(2)
+  is<Partition[]>()(ranges)
+  is<void>()(log.partitions(2, (err, ranges) => err ?? ranges.map(({ gte, lt }) => lt - gte)))
+  await log.scan({ ...ranges[0], where }, () => {})
+  log.stream(ranges[0])
 
   // @ts-expect-error only streams are live
   await log.scan({ live: true }, () => {})

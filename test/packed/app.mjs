@@ -1,5 +1,5 @@
-// A small program of a consumer, to be bundled: it uses a log, a filter, verify and threads, and prints the results.
-// Usage: node app.mjs <file of the log> <module of the task>
+// A small program of a consumer, to be bundled: it uses a log, a filter, partitions and verify, and prints the results.
+// Usage: node app.mjs <file of the log>
 
 import { binaryCodec } from '@millrace/binary-codec'
 import { jsonCodec } from '@millrace/json-codec'
@@ -7,7 +7,7 @@ import { OffsetLog } from '@millrace/offset-log'
 import { verify } from '@millrace/repair'
 
 async function main () {
-  const [file, task] = process.argv.slice(2)
+  const [file] = process.argv.slice(2)
   const where = { path: ['n'], equals: 7 }
   const report = { found: [] }
   for (const codec of [binaryCodec, jsonCodec]) {
@@ -18,8 +18,8 @@ async function main () {
     for await (const { n } of log.stream({ seqs: false, where })) found += n === 7 ? 1 : 0
     report.found.push(found)
     if (codec === binaryCodec) {
-      report.threads = await log.scan({ threads: 2, where }, task).then(
-        ({ results }) => results.reduce((sum, count) => sum + count, 0), ({ code }) => code)
+      const counts = await Promise.all((await log.partitions(2)).map((range) => log.count({ ...range, where })))
+      report.partitions = counts.reduce((sum, count) => sum + count, 0)
     }
     report.lock = (await log.stats()).lock.kind
     await log.close()

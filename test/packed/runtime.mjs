@@ -89,12 +89,11 @@ const parts = {
     equal((await log.stats()).lock.kind, 'kernel')
     await log.close()
   },
-  async 'scans over threads' () {
-    const { log } = await makeLog('threads')
-    const task = path.join(folder, 'task.cjs')
-    fs.writeFileSync(task, 'module.exports = () => { let count = 0; return { onRecords: (run) => { count += run.count }, end: () => count } }\n')
-    const { results } = await log.scan({ threads: 2 }, task)
-    equal(results.reduce((sum, count) => sum + count, 0), 1000)
+  async partitions () {
+    const { log } = await makeLog('partitions')
+    const counts = await Promise.all((await log.partitions(2)).map((range) => log.count(range)))
+    equal(counts.length, 2)
+    equal(counts[0] + counts[1], 1000)
     await log.close()
   },
   async 'closed by the end of the process' () {

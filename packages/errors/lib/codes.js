@@ -43,7 +43,6 @@ exports.codes = Object.freeze({
   ERR_CODEC_ENCODE: 'a value could not be encoded; nothing was written',
   ERR_CODEC_DECODE: 'the bytes of a record could not be decoded',
   ABORT_ERR: 'the signal of the call was aborted; the code and the name are those of Node.js',
-  ERR_SCAN_TASK: 'the task of a scan over threads could not be loaded, threw, or has ended its thread',
 
   ERR_FORWARDER_CLOSED: 'the forwarder was closed before the call, or before what was waited for',
   ERR_SINK_REFUSED: 'the sink refuses the records for good; they are set aside',

@@ -53,7 +53,7 @@ class Log extends BaseLog {
       snapshot: false,
       durable: false,
       onCorrupt: false,
-      threads: false,
+      partitions: false,
       flushSync: false
     }
     const { lifecycle } = this.#core

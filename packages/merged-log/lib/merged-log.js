@@ -35,7 +35,7 @@ const OF_COUNT = ['where', 'onCorrupt', 'signal', 'after', 'upTo']
 const OF_ONE = [...OF_COUNT, 'seqs', 'values']
 /** Methods that other logs have, and how many arguments stand before the callback. */
 const WRITING = { append: 1, del: 1, sync: 0, compact: 0 }
-const BY_SEQ = { scan: 2, snapshot: 1 }
+const BY_SEQ = { scan: 2, snapshot: 1, partitions: 1 }
 
 class Log {
   #options
@@ -66,7 +66,7 @@ class Log {
       flushSync: false,
       compact: false,
       snapshot: false,
-      threads: false
+      partitions: false
     })
     this.#lifecycle = new Lifecycle((name) => errors.closedError(name, folder))
     for (const [name, count] of Object.entries({ ...WRITING, ...BY_SEQ })) this.#refuse(name, count)

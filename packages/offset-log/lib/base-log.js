@@ -59,7 +59,8 @@ const { RecordStream } = require('./stream')
 
 // flumedb calls methods of the log without the log as `this`.
 const CALLS = ['ready', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
-  'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'appendSync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close']
+  'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'appendSync', 'stats', 'measureReclaimable', 'compact', 'partitions', 'snapshot',
+  'close']
 
 /** A log of one file has methods instead. @type {Work} */
 const NO_WORK = { append: () => {}, delete: () => {}, shutDown: () => {} }
@@ -275,16 +276,10 @@ class BaseLog {
         return this._lifecycle.run('scan', cb, (cb) => cb(asError(err, 'scan: an option')))
       }
       abortable('scan', range.signal, cb, (cb) => this._lifecycle.run('scan', cb, (cb) => {
-        if (options.threads !== undefined) return this._scanInThreads(range, options, onRecords, cb)
         if (typeof onRecords !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onRecords}`))
         scan(within.file, range, /** @type {any} */ (onRecords), cb)
       }))
     }, 'scan')
-  }
-
-  /** @type {(range: Range, options: any, onRecords: unknown, cb: Callback<any>) => void} */
-  _scanInThreads (range, options, onRecords, cb) {
-    cb(this._notSupported('scan with threads', 'leave out threads'))
   }
 
   /** @type {(seqs: number | readonly number[], cb?: NodeCallback<void>) => any} */
@@ -340,6 +335,11 @@ class BaseLog {
   /** @type {(cb?: NodeCallback<any>) => any} */
   compact (cb) {
     return this.#refuse('compact', cb)
+  }
+
+  /** @type {(count: number, cb?: NodeCallback<any>) => any} */
+  partitions (count, cb) {
+    return this._run('partitions', cb, (cb) => cb(this._notSupported('partitions', 'read it in one piece')))
   }
 
   /** @type {(path: string | URL, options?: any, cb?: NodeCallback<void>) => any} */

@@ -20,8 +20,6 @@ const { PageCache } = require('./read/page-cache')
 
 // A sync that must also write the file's size is slower, so the file grows by this much at a time.
 const RESERVE_SIZE = 64 * 1024
-// Pages that a record fills begin no partition. The search for another page ends after this many: 16 MiB.
-const PARTITION_PAGE_COUNT_MAX = 1024
 
 /**
  * @typedef {import('./load').LogFile} LogFile
@@ -201,8 +199,7 @@ class CheckedStore {
 
   /** @type {(range: StoreRange, cb: Opened) => void} */
   openReader (range, cb) {
-    const { from, stop, reverse, skipsDamage, at } = range
-    if (at !== undefined && at + PAGE_SIZE <= this.blocks.size.value) return this._openAt(range, at, cb)
+    const { from, stop, reverse, skipsDamage } = range
     const bound = reverse ? Math.min(stop, this.logEnd) - 1 : Math.min(from, this.logEnd)
     findPage(this, Math.max(bound, 0), (err, pageStart = 0) => {
       if (err && !skipsDamage) return cb(err)
@@ -210,15 +207,6 @@ class CheckedStore {
       const page = err ? this._outermostPage(reverse) : Math.max(HEAD_SIZE, pageStart)
       if (!reverse) return cb(null, new ForwardReader(this, range, this.hasSkippedSeqs ? this.pageBefore(page) : page))
       this._checkBound(stop, (err) => err ? cb(err) : cb(null, new BackwardReader(this, range, page)))
-    })
-  }
-
-  /** @type {(range: StoreRange, at: number, cb: Opened) => void} */
-  _openAt (range, at, cb) {
-    this._readFirstSeq(at, (err, seq) => {
-      // The log may have another file since `at` was found.
-      if (err || seq !== range.from) this.openReader({ ...range, at: undefined }, cb)
-      else cb(null, new ForwardReader(this, range, at))
     })
   }
 
@@ -259,51 +247,34 @@ class CheckedStore {
     })
   }
 
-  /** @type {(from: number, stop: number, cb: (err: Error | null, extent?: import('./load').Extent) => void) => void} */
-  findExtent (from, stop, cb) {
-    findPage(this, Math.min(from, this.logEnd), (err, page = 0) => {
-      if (err) return cb(err)
-      const start = Math.max(HEAD_SIZE, page)
-      if (stop >= this.logEnd) return cb(null, { start, end: this.end })
-      findPage(this, stop, (err, end = 0) => cb(err, { start, end }))
-    })
+  /** Where the records are in the file, from the first one on. */
+  get extent () {
+    return { start: HEAD_SIZE + CHUNK_HEADER_SIZE, end: this.end }
   }
 
   /**
-   * Finds a page where a record begins, so that one thread can stop and another begin there. The page is not verified:
-   * the reader that arrives there must confirm it.
-   * @param {number} from  physical
-   * @param {number} limit  physical
-   * @param {(err: Error | null, start?: import('./load').PartitionStart | null) => void} cb  the first in the range;
-   *   null if there is none near `from`
+   * Finds the first record that begins on the page of a position, or on a later one. Nothing is verified: whoever reads
+   * from there is told of damage.
+   * @param {number} physical
+   * @param {(err: Error | null, found?: { seq: number, position: number } | null) => void} cb  `seq`: the lowest that
+   *   the record can have; `position`: in the file. Null if there is no such record
    */
-  findPartition (from, limit, cb) {
-    let page = Math.ceil(from / PAGE_SIZE) * PAGE_SIZE
-    const last = Math.min(limit, page + PARTITION_PAGE_COUNT_MAX * PAGE_SIZE) - PAGE_SIZE
+  findOnPage (physical, cb) {
+    const bytes = Buffer.alloc(CHUNK_HEADER_SIZE)
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    const header = new ChunkHeader()
+    let page = physical - physical % PAGE_SIZE
     trampoline((next) => {
-      if (page > last) return cb(null, null)
-      this._readFirstSeq(page, (err, seq = null) => {
-        if (err || seq !== null) return cb(err, seq === null ? null : { seq, at: page })
+      if (page + CHUNK_HEADER_SIZE > this.end) return cb(null, null)
+      this.blocks.readInto(bytes, page, (err) => {
+        if (err) return cb(err)
+        readChunkHeader(view, 0, header)
+        // A record that fills the page may continue on the next one.
+        const start = CHUNK_HEADER_SIZE + header.continued
+        if (header.size > 0 && start < PAGE_SIZE) return cb(null, { seq: header.firstSeq, position: page + start })
         page += PAGE_SIZE
         next()
       })
-    })
-  }
-
-  /**
-   * @param {number} page  physical
-   * @param {(err: Error | null, seq?: number | null) => void} cb  the lowest seq that can begin on the page; null if
-   *   none
-   */
-  _readFirstSeq (page, cb) {
-    const bytes = Buffer.alloc(CHUNK_HEADER_SIZE)
-    this.blocks.readInto(bytes, page, (err) => {
-      if (err) return cb(err)
-      const header = new ChunkHeader()
-      readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), 0, header)
-      // A record that fills the page may continue on the next one.
-      const isOne = header.size > 0 && CHUNK_HEADER_SIZE + header.continued < PAGE_SIZE
-      cb(null, isOne ? header.firstSeq : null)
     })
   }
 
@@ -352,16 +323,6 @@ class CheckedStore {
     return new LogError('ERR_LOG_CORRUPT', `${this.erasedCount} records were deleted from ${this.path}, but ${seen} are found deleted: ` +
       `part of the file before ${limit} is older than a deletion. Keep a copy of the file`,
     { offset: HEAD_SIZE, path: this.path })
-  }
-
-  /**
-   * A reader of the whole log compares the count of deletions itself. This does it for readers of partitions.
-   * @param {number} begunAt  where in the file the first one began
-   * @param {number} seen  the deletions that all of them found
-   */
-  findMiscount (begunAt, seen) {
-    if (begunAt !== HEAD_SIZE || this.erasedCount === null || this.erasedCount === seen) return null
-    return this.miscount(seen, this.end)
   }
 
   /** @param {Damage} damage */

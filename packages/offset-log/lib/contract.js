@@ -23,9 +23,7 @@
  * @typedef {SyncOptions & AppendOptions} AppendSyncOptions  of `appendSync`
  * @typedef {object} ReadAhead
  * @property {number} [highWaterMark]  How many records the stream reads ahead; 16 by default, as in Node.js.
- * @typedef {ScanOptions & { threads?: undefined }} PlainScanOptions
- * @typedef {import('./threads/threaded-scans').ThreadOptions} ThreadOptions
- * @typedef {Omit<ScanOptions, 'reverse' | 'limit'> & ThreadOptions} ThreadedScanOptions
+ * @typedef {import('./partitions').Partition} Partition
  * @typedef {import('./options').FramingName} FramingName
  * @typedef {import('./durability').FsyncMode} FsyncMode
  * @typedef {import('./load').Recovery} Recovery
@@ -200,34 +198,10 @@
  */
 
 /**
- * @typedef {object} ThreadedScanResult
- * @property {Lost} lost  as without threads
- * @property {any[]} results  the task's results for the partitions, in the order of the log
- */
-
-/**
- * The function that the module of a scan over threads exports. The threads call it for every partition.
- * @template [Parameters=any]
- * @template [Result=any]
- * @typedef {(parameters: Parameters) => Task<Result>} CreateTask
- */
-
-/**
- * @template [Result=any]
- * @typedef {object} Task  reads one partition
- * @property {(records: RecordRun) => unknown} onRecords  Gets runs of records; false leaves out all
- *   records after this run.
- * @property {() => Result} [end]  returns the result for the partition, which must be cloneable
- * @property {import('./codec').Codec} [codec]  the log's codec; a scan with `where` needs it
- */
-
-/**
  * Delivers many undecoded records per call. If the function returns false, the scan ends. If it returns a promise, the
- * scan waits until that settles, and the run stays valid until then. With the option `threads` the task is the path or
- * the URL of a module, which each of the worker threads loads; the range is divided between them.
+ * scan waits until that settles, and the run stays valid until then.
  * @template T
- * @typedef {FilteredMethod<T, ThreadedScanOptions, ThreadedScanResult, [task: string | URL]> &
- *   FilteredMethod<T, PlainScanOptions, { lost: Lost }, [onRecords: (records: RecordRun) => unknown]>} Scan
+ * @typedef {FilteredMethod<T, ScanOptions, { lost: Lost }, [onRecords: (records: RecordRun) => unknown]>} Scan
  */
 
 /**
@@ -238,7 +212,7 @@
  * @property {boolean} durable  `durable` says which records are on stable storage.
  * @property {boolean} flushSync  `flushSync` and `appendSync` are possible.
  * @property {boolean} onCorrupt  `onCorrupt: 'skip'` is possible: reads can continue after damage.
- * @property {boolean} threads  Scans over threads are possible.
+ * @property {boolean} partitions  `partitions` is possible.
  */
 
 /**
@@ -280,7 +254,7 @@
  * @property {ToReadable<T>} toReadable  Like `stream`, as a Readable of Node.js in object mode. If a record holds
  *   `null`, `toReadable({ seqs: false })` fails with ERR_NOT_SUPPORTED, because `null` ends a stream of Node.js.
  * @property {Scan<T>} scan  Reads the same range with many records per call, not decoded and not copied: the fastest
- *   way to read a log. The result has `lost`. With `threads` it spreads the range over worker threads.
+ *   way to read a log. The result has `lost`.
  * @property {(options?: WritableOptions) => import('node:stream').Writable} toWritable  Makes a Writable of Node.js in
  *   object mode, which appends the values in order; an array is a batch. If a value cannot be appended, the log has all
  *   values before it and none after it. Its end does not close the log.
@@ -310,6 +284,11 @@
  *   record keeps its seq, and deleted ones still fail with `flumelog:deleted`. `since` and `durable` do not fall.
  *   Appends and reads continue, deletions wait. The new file needs room beside the old one. After a crash the log is
  *   the old file or the new one, as a whole.
+ * @property {Method<[count: number], Partition[]>} partitions  Divides the records that the log has at the call into at
+ *   most `count` ranges of about equal size in bytes, to be read side by side, such as in worker threads: options of
+ *   `stream`, `scan` and other reads. Each but the first begins at a record, and ends where the next one begins. There
+ *   are fewer if the log is short or damaged, and none if it is empty. The checked framing reads some pages for it, an
+ *   offset framing walks over the log.
  * @property {Method<[path: string | URL], void> & Method<[path: string | URL, options: SnapshotOptions | undefined],
  *   void>} snapshot  Copies the log while it is in use, on stable storage and as if it was closed cleanly: all records
  *   that are readable at the call, with the same seqs. It verifies what it copies. It fails with EEXIST if something is

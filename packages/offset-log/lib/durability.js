@@ -288,14 +288,14 @@ class OpenLog {
     const isInUse = lifecycle.isOpen && durability.error === null && this.#maintenance.isIdle
     if (!isInUse || isFinished || changeCount === this.#finishedCount) return
     this.#finishedCount = changeCount
-    // Deletions and appends wait meanwhile. Afterwards they may run, and the log is finished again.
-    this.#maintenance.gate.enter('deletion', async () => {
+    // Appends wait meanwhile. Afterwards they may run, and the log is finished again.
+    const finish = async () => {
       await this.#appender.hold()
       // The next open treats the log as after a crash.
       await durability.finish().catch(() => {})
       this.#appender.release()
-      this.#maintenance.gate.leave()
-    })
+    }
+    finish()
   }
 
   /** Finishes a log again after an `exit` handler has written it. */

@@ -32,7 +32,6 @@ const ATTEMPT_COUNT_MAX = 50
  * @property {boolean} skipsDamage  the default for streams and scans
  * @property {boolean} isStrict  whether unknown options of reads are refused
  * @property {import('@millrace/block-file').Storage | undefined} storage
- * @property {boolean} isOnFileSystem  whether its path leads to the file for everybody
  * @property {number} end  the lowest seq above all readable records
  * @property {number} writtenSince  seq of the last record written, synced or not
  * @property {import('@millrace/flow').Obz<number>} since
@@ -60,17 +59,6 @@ const ATTEMPT_COUNT_MAX = 50
  * @property {number} shift  logical less physical position, there
  * @property {number} chainCrc  of the last chunk
  * @property {number} last  seq of the last record that is not deleted
- */
-
-/**
- * @typedef {object} PartitionStart
- * @property {number} seq  the lowest that can be in the partition
- * @property {number} at  position in the file
- */
-
-/**
- * Where the records of a range lie in the file. The last record may reach further.
- * @typedef {{ start: number, end: number }} Extent
  */
 
 /**

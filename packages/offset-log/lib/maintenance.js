@@ -1,7 +1,7 @@
 'use strict'
 // Deletes records and compacts a log. A compaction copies the undeleted records while appends and reads go on. Then
 // appends wait for the rest of the copy, and the new file replaces the old one, which is unchanged until then.
-// Deletions wait during a compaction, and while threads read.
+// Deletions wait during a compaction.
 
 const { nextTick } = require('node:process')
 const { promisesOf, toCallback, toPromise } = require('@millrace/flow')
@@ -157,7 +157,6 @@ async function replaceFile (file, isComplete) {
 
 /** Runs one compaction of a log at a time, and no deletion meanwhile. */
 class Maintenance {
-  gate = new Gate()
   #file
   #appender
   #progress
@@ -222,18 +221,10 @@ class Maintenance {
     if (this.#compacting) {
       return toCallback(this.#compacting, () => this.deleteRecords(seqs, cb))
     }
-    this.gate.enter('deletion', () => {
-      // A compaction may have begun while this deletion waited for threads.
-      if (this.#compacting) {
-        this.gate.leave()
-        return this.deleteRecords(seqs, cb)
-      }
-      const { store, durability } = this.#file
-      store.deleteRecords(seqs, (err) => {
-        this.gate.leave()
-        if (err || durability.mode !== 'always') cb(err)
-        else this.clean((err) => err ? cb(err) : toCallback(durability.sync(), cb))
-      })
+    const { store, durability } = this.#file
+    store.deleteRecords(seqs, (err) => {
+      if (err || durability.mode !== 'always') cb(err)
+      else this.clean((err) => err ? cb(err) : toCallback(durability.sync(), cb))
     })
   }
 }
@@ -250,44 +241,6 @@ async function removeLeftover ({ blocks, store, storage }) {
   })
   const isOurs = areas !== null && areOfCopy(areas, { .../** @type {CheckedStore} */(store).header, hasGaps: true })
   if (isOurs) await promisesOf(blocks).removeBeside(SUFFIX)
-}
-
-// Lets deletions and threads that read take turns: a thread cannot see that another thread is changing bytes. A
-// deletion waits for the partitions that are being read, not for whole scans.
-
-/** @typedef {'part' | 'deletion'} Kind  several of one kind may run together */
-
-class Gate {
-  /** Of whatever is running. @type {Kind} */
-  #kind = 'deletion'
-  #count = 0
-  /** In the order of the calls, so neither kind waits for ever. @type {Array<{ kind: Kind, run: () => void }>} */
-  #waiting = []
-
-  /**
-   * @param {Kind} kind
-   * @param {() => void} run  usually called at once; must lead to one call of `leave`
-   */
-  enter (kind, run) {
-    this.#waiting.push({ kind, run })
-    this.#advance()
-  }
-
-  leave () {
-    this.#count--
-    this.#advance()
-  }
-
-  #advance () {
-    while (this.#waiting.length > 0) {
-      const [{ kind, run }] = this.#waiting
-      if (this.#count > 0 && kind !== this.#kind) return
-      this.#waiting.shift()
-      this.#kind = kind
-      this.#count++
-      run()
-    }
-  }
 }
 
 // Makes readers wait while the log's file is being replaced.
@@ -321,6 +274,5 @@ class Replacement {
 }
 
 exports.Maintenance = Maintenance
-exports.Gate = Gate
 exports.removeLeftover = removeLeftover
 exports.Replacement = Replacement

@@ -56,15 +56,13 @@ class Log extends BaseLog {
       durable: true,
       flushSync: false,
       onCorrupt: false,
-      threads: false
+      partitions: true
     }
     /** Set once loaded. @type {import('./load').Recovery | null} */
     this.recovery = null
     /** @type {Obz<import('./maintenance').Progress>} */
     this.compactionProgress = createObservable()
     this._maintenance = new Maintenance(file, appender, this.compactionProgress)
-    /** Created by the first scan over threads. @type {import('./threads/threaded-scans').ThreadedScans | null} */
-    this._threadedScans = null
     /** Whether the log is loaded and may be written. */
     this._isWritable = false
     /** Whether nothing outside of this process changes the file. */
@@ -106,16 +104,6 @@ class Log extends BaseLog {
     // Never at once: a segmented log hands over many appends in a loop.
     if (records.length === 0) nextTick(cb, null, givesSeqs ? [] : this.since.value)
     else this._appender.append(records, dataSize, cb, givesSeqs)
-  }
-
-  /** @type {(range: import('./range').Range, options: any, onRecords: unknown, cb: Callback<any>) => void} */
-  _scanInThreads (range, options, onRecords, cb) {
-    toCallback(this._threads.run(range, options, onRecords), cb)
-  }
-
-  get _threads () {
-    const { ThreadedScans } = require('./threads/threaded-scans')
-    return (this._threadedScans ??= new ThreadedScans(this._file, this._maintenance.gate))
   }
 
   /** @type {(seqs: number[], cb: Callback<void>) => void} */
@@ -202,6 +190,14 @@ class Log extends BaseLog {
     }), 'compact')
   }
 
+  /** @type {(count: number, cb?: NodeCallback<import('./partitions').Partition[]>) => any} */
+  partitions (count, cb) {
+    return this._run('partitions', cb, (cb) => {
+      const { partition } = require('./partitions')
+      toCallback(this._refresh().then(() => partition(this._file, count)), cb)
+    })
+  }
+
   /**
    * @param {string | URL} path
    * @param {import('./snapshot').SnapshotOptions | NodeCallback<void>} [options]
@@ -232,12 +228,8 @@ class Log extends BaseLog {
     this._openLog?.forget()
     follower?.close()
     waitingStreams.close()
-    const finish = () => {
-      if (!this._isWritable) return blocks.close(cb)
-      toCallback(durability.finish(), (err) => blocks.close((closeErr) => cb(err ?? closeErr)))
-    }
-    if (this._threadedScans === null) finish()
-    else toCallback(this._threadedScans.close(), finish)
+    if (!this._isWritable) return blocks.close(cb)
+    toCallback(durability.finish(), (err) => blocks.close((closeErr) => cb(err ?? closeErr)))
   }
 
   /**
@@ -261,9 +253,7 @@ class Log extends BaseLog {
     this.recovery = recovery
     this._isWritable = this._readOnlyError('') === null
     const { codec, store } = this._file
-    // Threads open the file by its path, from the file system.
-    const { isOnFileSystem: threads } = this._file
-    Object.assign(this.supports, store.supports, { threads, flushSync: this._file.blocks.hasSyncCalls })
+    Object.assign(this.supports, store.supports, { flushSync: this._file.blocks.hasSyncCalls })
     this._foreignError = codec.compareName(store.codecName, this.filename, 'append')
     // No writer can append to a damaged log, so nothing can follow.
     const mayGrow = this._file.blocks.flags === 'r' && !this._isFixed && !recovery?.damage.length && !this._lifecycle.isClosed
@@ -317,7 +307,6 @@ function createFile (path, parsed, durable, made) {
     skipsDamage: parsed.skipsDamage,
     isStrict: parsed.isStrict,
     storage: parsed.storage,
-    isOnFileSystem: parsed.isOnFileSystem,
     end: 0,
     writtenSince: -1,
     since: createObservable(),

@@ -4,7 +4,7 @@
 const { LogError } = require('@millrace/errors')
 const { OffsetFraming } = require('@millrace/framing')
 const { followFrames } = require('./read/follow-log')
-const { OffsetReader, findPartition, locateBoundary } = require('./read/offset-reader')
+const { OffsetReader, locateBoundary } = require('./read/offset-reader')
 const { RecordPeeker, deleteRecords, readRecord } = require('./read/offset-record')
 const { detectFraming } = require('./recover/identify')
 
@@ -116,22 +116,16 @@ class OffsetStore {
    * @param {(err: Error | null, reader?: OffsetReader) => void} cb
    */
   openReader (range, cb) {
-    const { from, stop, reverse, at } = range
-    if (at !== undefined) return cb(null, new OffsetReader(this, range, at))
+    const { from, stop, reverse } = range
     locateBoundary(this, reverse ? stop : from, (err, position = 0) => {
       if (err) cb(err)
       else cb(null, new OffsetReader(this, range, position))
     })
   }
 
-  /** @type {import('./load').CheckedStore['findExtent']} */
-  findExtent (from, stop, cb) {
-    cb(null, { start: Math.min(from, this.end), end: Math.min(stop, this.end) })
-  }
-
-  /** @type {import('./load').CheckedStore['findPartition']} */
-  findPartition (from, limit, cb) {
-    findPartition(this, from, limit, cb)
+  /** Where the records are in the file, from the first one on. */
+  get extent () {
+    return { start: 0, end: this.end }
   }
 
   /** @type {import('./load').CheckedStore['readRecord']} */

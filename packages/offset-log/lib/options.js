@@ -113,7 +113,6 @@ function parseOptions (options = {}) {
     maxRecordSize,
     maxPendingSize,
     storage,
-    isOnFileSystem: given === fileStorage,
     blocks: {
       flags,
       mustExist,

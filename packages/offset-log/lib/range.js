@@ -13,7 +13,7 @@ const STREAM = [...COMMON, 'limit', 'reverse', 'live', 'old', 'ref', 'unref', 's
 const KNOWN = {
   stream: STREAM,
   toReadable: [...STREAM, 'highWaterMark'],
-  scan: [...COMMON, 'limit', 'reverse', 'cache', 'threads', 'parameters'],
+  scan: [...COMMON, 'limit', 'reverse', 'cache'],
   count: [...COMMON, 'limit'],
   first: [...COMMON, 'seqs', 'values'],
   last: [...COMMON, 'seqs', 'values']
@@ -88,7 +88,6 @@ const LENIENT = ['stream', 'scan']
  * @property {import('@millrace/where').Filter[] | null} where
  * @property {AbortSignal | null} signal
  * @property {boolean} [keepsBytes]  whether the bytes of delivered records may be kept
- * @property {number} [at]  where in the file a forward reader begins: where a record with the seq `from` would be
  */
 
 /**
@@ -162,12 +161,6 @@ const SHORT_COUNT_MAX = 3
  * @typedef {import('./read/backward-reader').BackwardReader} BackwardReader
  * @typedef {OffsetReader | ForwardReader | BackwardReader} StoreReader  reads a range of one file
  * @typedef {(err: Error | null, records?: RecordRun) => void} NextCallback
- *
- * @typedef {object} Seam  how a partition joins its neighbours
- * @property {number} begunAt  where in the file its reader began; -1 if the reader continued in another file
- * @property {boolean} hasMet  whether its reader arrived exactly where the next partition begins, so that the reader of
- *   the next partition continues as this one would
- * @property {number | null} erasedCount  erased frames in the partition; null if the framing does not count them
  */
 
 /**
@@ -184,7 +177,6 @@ class RangeReader {
   #reader = null
   /** What was lost to damage in the files before the current one. */
   #lost = { count: 0, size: 0 }
-  #wasReplaced = false
   /** The end of the log when its file was replaced. If the caller's end is lower, `stop` is lowered instead. */
   #endAtReplacement = 0
   /** How many reads in succession found the file too short. */
@@ -217,20 +209,6 @@ class RangeReader {
   get lost () {
     const { count, size } = this.#reader?.lost ?? { count: 0, size: 0 }
     return { count: this.#lost.count + count, size: this.#lost.size + size }
-  }
-
-  /**
-   * Lets a scan over threads prove that this range joins its neighbours, which other threads have read.
-   * @param {number} stop  the seq where the next partition begins
-   * @param {boolean} isLast  whether there is no next partition: the log ends at `stop`
-   * @returns {Seam}
-   */
-  describeSeam (stop, isLast) {
-    const reader = this.#reader
-    if (this.#wasReplaced || reader === null || !('hasMet' in reader)) {
-      return { begunAt: -1, hasMet: false, erasedCount: null }
-    }
-    return { begunAt: reader.begunAt, hasMet: reader.hasMet(stop), erasedCount: reader.countErasedBefore(stop, isLast) }
   }
 
   /** Whether no record of the range can follow, now or later. */
@@ -324,8 +302,6 @@ class RangeReader {
       const { end } = this.#file
       this.#lost = this.lost
       this.#reader = null
-      this.#wasReplaced = true
-      range.at = undefined
       range.from = Math.max(range.from, lowest)
       range.stop = Math.min(range.stop, stop)
       if (this.#logEnd < end) range.stop = Math.min(range.stop, this.#logEnd)

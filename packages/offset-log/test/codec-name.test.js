@@ -11,7 +11,6 @@ const { failureOf, flip, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { repair, verify } = require('@millrace/repair')
 
-const COUNT = path.join(__dirname, 'threads', 'count-records.js')
 const VALUE = { n: 1 }
 
 const newPath = (name = 'log') => path.join(temporaryFolder(), name)
@@ -154,11 +153,9 @@ tape('codec name: stats and verify say it, and copies keep it', async (t) => {
   }
 })
 
-tape('codec name: readers and threads need not name it', async (t) => {
+tape('codec name: readers need not name it', async (t) => {
   const file = await makeLog(jsonCodec)
   const log = OffsetLog(file, { codec: jsonCodec })
-  const { results } = await log.scan({ threads: 2 }, COUNT)
-  t.equal(results.reduce((sum, { count }) => sum + count, 0), 1)
   const reader = OffsetLog(file, { flags: 'r' })
   t.deepEqual(String(await reader.get((await log.append({ n: 2 })))), '{"n":2}')
   await reader.close()

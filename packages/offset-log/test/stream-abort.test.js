@@ -216,3 +216,20 @@ tape('stream: an error never comes before the read has returned', async (t) => {
   }
   await log.close()
 })
+
+tape('scan: a signal ends it between runs', async (t) => {
+  const log = open('checked')
+  for (let index = 0; index < 400; index++) await log.append('x'.repeat(1000))
+  const controller = new AbortController()
+  let count = 0
+  const err = await failureOf(() => log.scan({ signal: controller.signal }, (run) => {
+    count += run.count
+    controller.abort()
+  }))
+  t.deepEqual([err?.code, err?.cause], ['ABORT_ERR', controller.signal.reason])
+  t.ok(count < 400, `${count} of 400`)
+  for (const signal of [null, 1, {}, 'abort']) {
+    t.equal((await failureOf(() => log.scan({ signal }, () => {})))?.code, 'ERR_INVALID_ARGUMENT')
+  }
+  await log.close()
+})

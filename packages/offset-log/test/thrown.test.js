@@ -1,8 +1,6 @@
 'use strict'
 // Functions of the user's may throw anything, also what has no text: it comes through as an error with a code.
 
-const fs = require('node:fs')
-const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { collect, failureOf, flip, newPath } = require('@millrace/testkit')
@@ -60,19 +58,3 @@ for (const [index, thrown] of THROWN.entries()) {
     await log.close()
   })
 }
-
-tape('thrown: a task throws what is no error, wherever', async (t) => {
-  const { file } = await makeLog()
-  const log = OffsetLog(file, { codec: jsonCodec })
-  const boom = 'throw Object.create(null)'
-  const tasks = [boom, `module.exports = () => { ${boom} }`, `module.exports = () => ({ onRecords () { ${boom} } })`,
-    `module.exports = () => ({ onRecords () {}, end () { ${boom} } })`, `module.exports = () => ({ get onRecords () { ${boom} } })`,
-    `module.exports = () => ({ onRecords () {}, get codec () { ${boom} } })`]
-  for (const [index, text] of tasks.entries()) {
-    const task = path.join(path.dirname(file), `task-${index}.js`)
-    fs.writeFileSync(task, text)
-    const err = await failureOf(() => log.scan({ threads: 1 }, task))
-    t.equal(err?.code, 'ERR_SCAN_TASK', err?.message)
-  }
-  await log.close()
-})

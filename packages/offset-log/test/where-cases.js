@@ -1,5 +1,5 @@
 'use strict'
-// Random filters of a log, forward, in reverse, live and over threads, against decoding and comparing. Longer than a
+// Random filters of a log, forward, in reverse, live and in partitions, against decoding and comparing. Longer than a
 // test has time for: node where-cases.js [--pairs 1000000] [--seed N]
 
 const { parseArgs } = require('node:util')
@@ -9,11 +9,8 @@ const { matches, parseWhere } = require('@millrace/where')
 const { OffsetLog } = require('..')
 const codecs = require('./spelled-codecs')
 
-const TASK = require.resolve('./threads/list-seqs')
 const RECORD_COUNT = 400
 const FILTER_COUNT = 25
-/** Every so many filters are also asked of threads: to start a scan takes longer than to read so small a log. */
-const THREADED_EVERY = 5
 
 /**
  * @param {{ pairs: number, seed: number }} options
@@ -38,10 +35,11 @@ async function runLog (random, codec, sums) {
   const live = wheres.map((where) => collectLive(log, where))
   for (let at = 0; at < values.length; at += 50) await log.append(values.slice(at, at + 50))
   const entries = await collect(log.stream())
+  const partitions = await log.partitions(3)
   for (const [index, where] of wheres.entries()) {
     const filters = parseWhere(where)
     const expected = entries.filter(({ value }) => matches(filters, value)).map(({ seq }) => seq)
-    const answers = await readAll(log, where, codec, index % THREADED_EVERY === 0)
+    const answers = await readAll(log, where, partitions)
     answers.live = await live[index](expected)
     for (const [way, seqs] of Object.entries(answers)) {
       if (String(seqs) !== String(expected)) sums.failures.push({ codec, way, where, expected, seqs })
@@ -65,12 +63,14 @@ function makeValues (random, codec) {
   return values
 }
 
-async function readAll (log, where, codec, isThreaded) {
-  const answers = { forward: [], reverse: [], scan: [] }
+async function readAll (log, where, partitions) {
+  const answers = { forward: [], reverse: [], scan: [], partitions: [] }
   for await (const seq of log.stream({ where, values: false })) answers.forward.push(seq)
   for await (const seq of log.stream({ where, values: false, reverse: true })) answers.reverse.unshift(seq)
   await log.scan({ where }, ({ count, seqs }) => { answers.scan.push(...seqs.subarray(0, count)) })
-  if (isThreaded) answers.threads = (await log.scan({ where, threads: 2, parameters: { codec } }, TASK)).results.flat()
+  for (const range of partitions) {
+    await log.scan({ ...range, where }, ({ count, seqs }) => { answers.partitions.push(...seqs.subarray(0, count)) })
+  }
   return answers
 }
 

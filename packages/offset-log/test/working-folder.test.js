@@ -8,7 +8,6 @@ const { collect, failureOf, temporaryFolder, until } = require('@millrace/testki
 const { OffsetLog } = require('..')
 const { repair, verify } = require('@millrace/repair')
 
-const LIST = path.join(__dirname, 'threads', 'list-records.js')
 const HOME = process.cwd()
 
 /** Two folders, with a log of the same name in each. */
@@ -42,8 +41,6 @@ for (const options of [{ framing: 'checked' }, { framing: 'offset48' }, { framin
     const reader = runIn(folders, () => OffsetLog('x.log', { ...options, flags: 'r' }))
     await reader.ready()
     t.deepEqual(await textsOf(reader), ['a1', 'a2'])
-    const { results } = await reader.scan({ threads: 1 }, LIST)
-    t.deepEqual(results.flat().length, 2)
     await runIn([folders[1], HOME], () => reader.snapshot('snap'))
     const snap = OffsetLog(path.join(folders[1], 'snap'), { flags: 'r' })
     t.deepEqual(await textsOf(snap), ['a1', 'a2'], 'a snapshot is of its own log, and where it was wanted')

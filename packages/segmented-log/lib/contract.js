@@ -56,7 +56,7 @@
 
 /**
  * A log of many files. It has the methods of a log of one file, and those of SegmentMembers. `compact`, `snapshot`,
- * `measureReclaimable` and scans over threads fail with ERR_NOT_SUPPORTED. `stats` describes the newest segment and
+ * `measureReclaimable` and `partitions` fail with ERR_NOT_SUPPORTED. `stats` describes the newest segment and
  * adds `segmentCount`; its `id` is that of all segments. `filename` is the folder.
  * @template [T=any]
  * @typedef {Omit<OneFileLog<T>, 'compactionProgress'> & SegmentMembers & Again<T>} SegmentedLog

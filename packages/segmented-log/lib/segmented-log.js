@@ -74,7 +74,7 @@ class Log extends BaseLog {
       snapshot: false,
       durable: true,
       onCorrupt: true,
-      threads: false,
+      partitions: false,
       flushSync: false
     }
     /** Set once loaded: what opening found wrong in the newest segment; null if nothing. @type {any} */

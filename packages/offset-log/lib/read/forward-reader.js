@@ -24,6 +24,7 @@ class ForwardReader extends RecordReader {
   constructor (store, wanted, pageStart) {
     super(store, wanted, pageStart)
     if (!wanted.isSingle) this._cursor.proveTogether()
+    if (pageStart === HEAD_SIZE && store.rules.hasGaps) this._cursor.expect(store.rules.salt)
     this._isPastStop = false
     /** The page where the current run begins. */
     this._walkedPage = pageStart
@@ -35,6 +36,8 @@ class ForwardReader extends RecordReader {
     this.begunAt = pageStart
     /** Whether every chunk since then was walked exactly once. */
     this._isGapless = true
+    /** Whether no record of the range can lie before the first chunk. Without compaction a page has only one place. */
+    this._isPlaced = !store.rules.hasGaps
     /** The log's count has deletions up to here: a stream that was made earlier may end in front of some of them. */
     this._countedEnd = store.end
   }
@@ -48,30 +51,6 @@ class ForwardReader extends RecordReader {
   get _mayGoBack () {
     const { at, chunkEnd } = this._cursor
     return this._store.rules.hasGaps && at === chunkEnd && at % PAGE_SIZE === 0
-  }
-
-  /**
-   * Whether a reader that begins at the page of this seq would continue as this one does. That is so if this reader is
-   * in the chunk at the start of that page, and the chunk confirms what follows from the chunks in front of it.
-   * @param {number} seq
-   */
-  hasMet (seq) {
-    const { header, chunkStart, shift, damage } = this._cursor
-    const isEntered = damage === null && header.position === chunkStart + shift
-    return isEntered && this._error === null && chunkStart % PAGE_SIZE === 0 && header.firstSeq === seq
-  }
-
-  /**
-   * @param {number} stop  a seq
-   * @param {boolean} isLast  whether the log ends there; otherwise another reader begins there, with the chunk around
-   *   it
-   * @returns {number | null}  the erased frames of the chunks in front; null if not every chunk was walked exactly once
-   */
-  countErasedBefore (stop, isLast) {
-    const { erasedCount, header } = this._cursor
-    if (!this._isGapless || this._isStale) return null
-    const isBehind = (isLast ? header.position : header.firstSeq) >= stop
-    return isBehind ? erasedCount - header.erasedCount : erasedCount
   }
 
   /**
@@ -108,6 +87,8 @@ class ForwardReader extends RecordReader {
       if (status === DAMAGED && this._isSuspect(damageOf(cursor).start)) return this._walkAgain(logEnd, cb)
       if (status === DAMAGED) {
         this._isGapless = false
+        // The page that the range begins with may be lost.
+        this._isPlaced = true
         this._meetDamage(limit)
         continue
       }
@@ -184,6 +165,7 @@ class ForwardReader extends RecordReader {
         const { position: end } = cursor
         const entry = cursor.enter(limit)
         if (entry !== ENTERED) return entry
+        if (!this._isPlaced && !this._provePlace()) return DAMAGED
         if (cursor.header.isBehindLoss) this._passLoss(end)
         continue
       }
@@ -191,6 +173,17 @@ class ForwardReader extends RecordReader {
       const status = this._passFrame(limit)
       if (status !== ENTERED) return status
     }
+  }
+
+  /**
+   * A page of a compacted log does not say where it belongs. If the first one that is read is from further on, the
+   * range would seem to be over. That cannot be if the page begins before the range, or is the first of the log: from
+   * there on each chunk is linked to the next.
+   */
+  _provePlace () {
+    const { header, chunkStart } = this._cursor
+    this._isPlaced = header.firstSeq <= this._from || chunkStart === HEAD_SIZE
+    return this._isPlaced || this._cursor.fail('LINK')
   }
 
   /**

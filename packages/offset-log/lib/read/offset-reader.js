@@ -17,7 +17,6 @@ class OffsetReader {
    */
   constructor (store, { from, stop, reverse, keepsBytes }, position) {
     this._store = store
-    this.begunAt = position
     this._from = from
     this._stop = stop
     this._reverse = reverse
@@ -45,19 +44,6 @@ class OffsetReader {
   /** Whether no record of the range can follow, now or later. */
   get isDone () {
     return this._reverse ? this._walk.position <= this._from : this._walk.position >= this._stop
-  }
-
-  /**
-   * Whether the reader arrived exactly at this seq. If not, the guessed frame there is bytes of a record.
-   * @param {number} seq
-   */
-  hasMet (seq) {
-    return this._walk.position === seq
-  }
-
-  /** These files do not count deletions. */
-  countErasedBefore () {
-    return null
   }
 
   /**
@@ -221,71 +207,9 @@ function locateByWalking (store, bound, cb) {
   })
 }
 
-// Finds where a partition may begin: at a place that looks like the end of a frame. Bytes inside a record may look like
-// that too, so the reader that arrives there must confirm it.
-
-// The search ends after this many bytes: larger records rarely begin a partition.
-const DISTANCE_MAX = 1024 * 1024
-// The search also ends after this many places that turn out not to be the end of a frame.
-const FAKE_COUNT_MAX = 100
-const SPAN_SIZE = 64 * 1024
-const TWO_32 = 2 ** 32
-
-/** @typedef {import('../load').PartitionStart} PartitionStart */
-
-/**
- * @param {OffsetStore} store
- * @param {number} from
- * @param {number} limit  at most the end of the log
- * @param {(err: Error | null, start?: PartitionStart | null) => void} cb  the first one in the range; null if there is
- *   none near `from`
- */
-function findPartition (store, from, limit, cb) {
-  const { blocks, framing } = store
-  const stop = Math.min(limit, from + DISTANCE_MAX)
-  let start = Math.max(1, from)
-  let fakeCount = 0
-  trampoline((next) => {
-    if (start >= stop || fakeCount > FAKE_COUNT_MAX) return cb(null, null)
-    // The field that ends a frame may begin in front of `start`.
-    const base = Math.max(0, start - framing.endSize)
-    const bytes = Buffer.allocUnsafe(Math.min(stop, start + SPAN_SIZE) - base)
-    blocks.readInto(bytes, base, (err) => {
-      if (err) return cb(err)
-      const position = findEnd(framing, bytes, base, start)
-      start = position === -1 ? base + bytes.length : position + 1
-      if (position === -1) return next()
-      findFrameEnd(store, position, (err, frameEnd) => {
-        if (err || frameEnd !== NO_FRAME) return cb(err, { seq: position, at: position })
-        fakeCount++
-        next()
-      })
-    })
-  })
-}
-
-/**
- * @param {import('@millrace/framing').OffsetFraming} framing
- * @param {Buffer} bytes
- * @param {number} base  their position in the file
- * @param {number} start  where the search begins
- * @returns {number}  the first position where a frame seems to end; -1 if none
- */
-function findEnd (framing, bytes, base, start) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-  const end = base + bytes.length
-  for (let position = Math.max(start, base + framing.endSize); position < end; position++) {
-    if (view.getUint32(position - base - 4) === position % TWO_32 && framing.isEndAt(view, position - base, position)) {
-      return position
-    }
-  }
-  return -1
-}
-
 exports.OffsetReader = OffsetReader
 exports.NO_FRAME = NO_FRAME
 exports.findFrameEnd = findFrameEnd
 exports.locateBoundary = locateBoundary
 exports.locateByWalking = locateByWalking
 exports.isBoundary = isBoundary
-exports.findPartition = findPartition

@@ -23,8 +23,7 @@ const CONFIRMED_COUNT_MAX = 65536
  *   the log ended, and the one where it continues
  * @property {boolean} [keepsBytes]  whether the caller may keep the bytes of the runs
  * @property {boolean} [isStrict]  for copies: everything is verified, and no record is too large
- * @typedef {Wanted & { reverse: boolean, at?: number }} StoreRange  `at`: where in the file a forward reader begins, if
- *   the chunk there begins at `from`
+ * @typedef {Wanted & { reverse: boolean }} StoreRange
  */
 
 class RecordReader {

@@ -316,9 +316,7 @@ function addLifecycleTests ({ test }) {
       if (log.supports[name]) continue
       t.equal((await failureOf(() => log[name]()))?.code, 'ERR_NOT_SUPPORTED', name)
     }
-    if (!log.supports.threads) {
-      t.equal((await failureOf(() => log.scan({ threads: 1 }, '/task.js')))?.code, 'ERR_NOT_SUPPORTED', 'threads')
-    }
+    if (!log.supports.partitions) t.equal((await failureOf(() => log.partitions(2)))?.code, 'ERR_NOT_SUPPORTED', 'partitions')
     if (!log.supports.flushSync) t.equal((await failureOf(async () => log.flushSync()))?.code, 'ERR_NOT_SUPPORTED', 'flushSync')
     if (!log.supports.durable) t.equal((await failureOf(async () => log.durable))?.code, 'ERR_NOT_SUPPORTED', 'durable')
     if (!log.supports.onCorrupt) {

@@ -1,4 +1,0 @@
-'use strict'
-// A module that is no task.
-
-exports.onRecords = () => {}
