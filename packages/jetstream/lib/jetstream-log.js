@@ -136,9 +136,9 @@ class Log extends BaseLog {
     const publisher = this._appender
     const size = sizeOf(records)
     let isWaiting = true
-    publisher.reserve(size)
+    publisher.backPressure.reserve(size)
     const stopWaiting = () => {
-      if (isWaiting) publisher.free(size)
+      if (isWaiting) publisher.backPressure.free(size)
       isWaiting = false
     }
     this.#core.lifecycle.run('append', (err, result) => {

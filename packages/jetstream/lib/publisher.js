@@ -53,33 +53,6 @@ class Publisher {
     this.backPressure = new BackPressure(maxPendingSize, DRAIN_SIZE, (size) => overloaded(place, size, maxPendingSize))
   }
 
-  get pendingSize () {
-    return this.backPressure.size
-  }
-
-  get needsDrain () {
-    return this.backPressure.needsDrain
-  }
-
-  get overload () {
-    return this.backPressure.overload
-  }
-
-  /** @param {() => void} cb */
-  whenDrained (cb) {
-    this.backPressure.whenDrained(cb)
-  }
-
-  /** @param {number} size */
-  reserve (size) {
-    this.backPressure.reserve(size)
-  }
-
-  /** @param {number} size */
-  free (size) {
-    this.backPressure.free(size)
-  }
-
   /** @type {(records: Buffer[], how: How, done: Done) => void} */
   append (records, { ids, givesSeqs }, done) {
     const { since } = this.#core

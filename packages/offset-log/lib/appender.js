@@ -43,33 +43,6 @@ class Appender {
     durability.onSynced = this.#showUpTo
   }
 
-  get pendingSize () {
-    return this.backPressure.size
-  }
-
-  get needsDrain () {
-    return this.backPressure.needsDrain
-  }
-
-  get overload () {
-    return this.backPressure.overload
-  }
-
-  /** @param {() => void} cb */
-  whenDrained (cb) {
-    this.backPressure.whenDrained(cb)
-  }
-
-  /** @param {number} size */
-  reserve (size) {
-    this.backPressure.reserve(size)
-  }
-
-  /** @param {number} size */
-  free (size) {
-    this.backPressure.free(size)
-  }
-
   /**
    * @param {Buffer | Buffer[]} records  an array is a batch. They must not change until `done` runs
    * @param {number} dataSize  of the records together, in bytes

@@ -23,13 +23,7 @@ const { RecordStream } = require('./stream')
  * @typedef {import('./range').ReadOptions} ReadOptions
  * @typedef {{ file: LogFile, options: any }} Within  what a read reads, and the options that are left to check
  *
- * @typedef {object} Appends  the part that appends
- * @property {number} pendingSize  bytes that wait
- * @property {boolean} needsDrain  whether callers should wait before they append more
- * @property {LogError | null} overload  why further appends are refused
- * @property {(cb: () => void) => void} whenDrained
- * @property {(size: number) => void} reserve  counts records as waiting that wait for the log to open
- * @property {(size: number) => void} free  counts them no more
+ * @typedef {{ backPressure: import('./back-pressure').BackPressure }} Appends  the part that appends
  */
 
 /**
@@ -125,7 +119,7 @@ class BaseLog {
    *   all records; else it gets the seq of the last one
    */
   _append (values, cb, givesSeqs) {
-    const overload = this._appender.overload
+    const { overload } = this._appender.backPressure
     if (overload !== null) return nextTick(cb, overload)
     let records
     try {
@@ -145,9 +139,9 @@ class BaseLog {
    */
   #appendLater (records, cb, givesSeqs) {
     let size = sizeOf(records)
-    this._appender.reserve(size)
+    this._appender.backPressure.reserve(size)
     const free = () => {
-      this._appender.free(size)
+      this._appender.backPressure.free(size)
       size = 0
     }
     this._lifecycle.run('append', (err, result) => {
@@ -250,16 +244,16 @@ class BaseLog {
   }
 
   get pendingSize () {
-    return this._appender.pendingSize
+    return this._appender.backPressure.size
   }
 
   get needsDrain () {
-    return this._appender.needsDrain
+    return this._appender.backPressure.needsDrain
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */
   drained (cb) {
-    return this._run('drained', cb, (cb) => this._appender.whenDrained(() => cb(null)))
+    return this._run('drained', cb, (cb) => this._appender.backPressure.whenDrained(() => cb(null)))
   }
 
   /** @type {(options: any, onRecords: unknown, cb?: NodeCallback<any>) => any} */

@@ -124,7 +124,7 @@ class Log extends BaseLog {
   /** @param {{ sync?: boolean | undefined }} [options] */
   flushSync (options = {}) {
     const isSynced = parseFlush('flushSync', options)
-    this._checkCanWriteNow('flushSync', this._appender.pendingSize > 0)
+    this._checkCanWriteNow('flushSync', this.pendingSize > 0)
     this._appender.flushNow(isSynced)
     this._openLog?.finishAgain()
   }

@@ -74,33 +74,6 @@ class Appending {
     this.backPressure = new BackPressure(maxPendingSize, DRAIN_SIZE, refuse)
   }
 
-  get pendingSize () {
-    return this.backPressure.size
-  }
-
-  get needsDrain () {
-    return this.backPressure.needsDrain
-  }
-
-  get overload () {
-    return this.backPressure.overload
-  }
-
-  /** @param {() => void} cb */
-  whenDrained (cb) {
-    this.backPressure.whenDrained(cb)
-  }
-
-  /** @param {number} size */
-  reserve (size) {
-    this.backPressure.reserve(size)
-  }
-
-  /** @param {number} size */
-  free (size) {
-    this.backPressure.free(size)
-  }
-
   /**
    * Closing waits until it has called back.
    * @type {(records: Buffer | Buffer[], size: number, cb: Done, givesSeqs: boolean) => void}
