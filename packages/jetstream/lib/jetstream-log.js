@@ -119,7 +119,7 @@ class Log extends BaseLog {
   /** @type {(values: unknown[], ids: string[], cb: Callback<any>) => void} */
   #appendOnce (values, ids, cb) {
     const { lifecycle } = this.#core
-    const { overload } = this._appender
+    const { overload } = this._appender.backPressure
     if (overload !== null) return nextTick(cb, overload)
     /** @type {Buffer[]} */
     let records
