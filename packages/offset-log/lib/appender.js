@@ -109,7 +109,8 @@ class Appender {
       const sizeMax = commit.state === 'open' ? this.#close(commit) : 0
       if (commit.state === 'closed') {
         const preparing = store.checkpoints.prepareAppend(sizeMax)
-        if (preparing !== null) await preparing
+        // If `flushNow` has written the commit meanwhile, it did what was to be prepared.
+        if (preparing !== null) await preparing.catch((err) => { if (commit.state === 'closed') throw err })
       }
       if (commit.state === 'closed') {
         const { bytes } = this.#frame(commit, this.#target.ofSize(sizeMax))
@@ -117,7 +118,9 @@ class Appender {
         if (writing !== null) await writing
       }
       if (commit.state === 'framed') this.#noteWritten(commit)
-      if (durability.mode === 'always' && commit.framed !== null) await durability.reach(commit.framed.seq)
+      if (durability.mode === 'always' && commit.framed !== null && commit.error === null) {
+        await durability.reach(commit.framed.seq)
+      }
     } catch (err) {
       this.#fail(commit, /** @type {Error} */ (err))
     }

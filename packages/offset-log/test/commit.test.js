@@ -3,6 +3,7 @@
 
 const tape = require('tape')
 const { createRandom } = require('@millrace/testkit')
+const { Appender } = require('../lib/appender')
 const { CommitQueue } = require('../lib/commit')
 
 const seed = Date.now() % 2 ** 31
@@ -98,4 +99,37 @@ tape('queue: lists that grew long are not kept', (t) => {
   queue.recycle(group)
   t.notEqual(queue.openFor(5), group)
   t.end()
+})
+
+tape('commit: what flushSync has written does not fail with what was being prepared for it meanwhile', async (t) => {
+  let failPreparing
+  const preparing = new Promise((resolve, reject) => { failPreparing = reject })
+  const file = {
+    maxPendingSize: 2 ** 20,
+    blocks: { path: '/log', appendNow () {}, appendSoon: () => t.fail('it is written once') },
+    durability: { mode: 'never', error: null, noteWritten () {}, noteFailedWrite: (err) => err },
+    lifecycle: { enter () {}, leave () {} },
+    since: { set () {} },
+    waitingStreams: new Set(),
+    store: {
+      frameOverhead: 4,
+      room: 2 ** 20,
+      writeSizeMax: (size) => size,
+      checkpoints: { prepareAppend: () => preparing, prepareAppendNow () {} },
+      frame: ({ seqs }) => {
+        seqs[0] = 7
+        return { bytes: Buffer.alloc(1), seq: 7, tail: { end: 1, shift: 0, chainCrc: 0 } }
+      },
+      noteWritten () {},
+      show () {}
+    }
+  }
+  const appender = new Appender(file)
+  const appended = new Promise((resolve, reject) => {
+    appender.append(Buffer.from('x'), 1, (err, seq) => err ? reject(err) : resolve(seq), false)
+  })
+  await new Promise(setImmediate)
+  appender.flushNow(false)
+  failPreparing(new Error('no room for a checkpoint'))
+  t.equal(await appended, 7)
 })
