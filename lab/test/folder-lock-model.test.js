@@ -30,7 +30,7 @@ const planted = [
   {
     what: 'that the lock of the folder is released with the first segment that is closed',
     changes: {
-      'block-file/lib/open.js': [["folderLock.cover ? await call(folderLock, 'cover', filePath) : standInFor(folderLock)", 'folderLock']]
+      'block-file/lib/open.js': [['folderLock.cover ? await promisesOf(folderLock).cover(filePath) : standInFor(folderLock)', 'folderLock']]
     },
     where: 'no locks of the kernel'
   },
@@ -55,7 +55,7 @@ const planted = [
   },
   {
     what: 'that nobody looks whether the locked file still has its name',
-    changes: { 'block-file/lib/open.js': [["if (handle.isAt && !await call(handle, 'isAt', name)) throw this.#changesHands()", '']] },
+    changes: { 'block-file/lib/open.js': [['if (handle.isAt && !await promisesOf(handle).isAt(name)) throw this.#changesHands()', '']] },
     where: 'a folder that has no lock file yet'
   },
   {
