@@ -128,32 +128,44 @@ class Log extends BaseLog {
     } catch (err) {
       return lifecycle.run('append', cb, (cb) => cb(errors.unreadable(err)))
     }
-    this.#publish(records, { ids, givesSeqs: false }, cb)
-  }
-
-  /** @type {(records: Buffer[], how: import('./publisher').How, cb: Callback<any>) => void} */
-  #publish (records, how, cb) {
-    const publisher = this._appender
+    const { backPressure } = this._appender
     const size = sizeOf(records)
     let isWaiting = true
-    publisher.backPressure.reserve(size)
+    backPressure.reserve(size)
     const stopWaiting = () => {
-      if (isWaiting) publisher.backPressure.free(size)
+      if (isWaiting) backPressure.free(size)
       isWaiting = false
     }
-    this.#core.lifecycle.run('append', (err, result) => {
+    lifecycle.run('append', (err, result) => {
       stopWaiting()
       if (err) cb(err)
       else cb(null, result)
     }, (cb) => {
-      const mismatch = this.#compareCodec()
-      if (mismatch !== null) return cb(mismatch)
-      publisher.append(records, how, (err, result) => {
-        stopWaiting()
-        if (err) cb(err)
-        else cb(null, result)
-      })
+      stopWaiting()
+      this.#publish(records, { ids, givesSeqs: false }, cb)
     })
+  }
+
+  /**
+   * The log is open, or was closed while it was being opened: then closing waits.
+   * @type {(records: Buffer[], how: import('./publisher').How, cb: Callback<any>) => void}
+   */
+  #publish (records, how, cb) {
+    const { lifecycle } = this.#core
+    const { backPressure } = this._appender
+    const size = sizeOf(records)
+    backPressure.reserve(size)
+    lifecycle.enter()
+    /** @type {Callback<any>} */
+    const end = (err, result) => {
+      backPressure.free(size)
+      lifecycle.leave()
+      if (err) nextTick(cb, err)
+      else cb(null, result)
+    }
+    const mismatch = this.#compareCodec()
+    if (mismatch !== null) end(mismatch)
+    else this._appender.append(records, how, end)
   }
 
   /** Bytes of no known codec may be read from any log, but not appended to it. */
