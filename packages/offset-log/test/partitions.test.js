@@ -286,7 +286,7 @@ function hurt (random, file) {
 }
 
 /** What is wrong with reads of partitions; undefined if nothing is. */
-function findFault (whole, parts, { isHurt, records }) {
+function findFault (whole, parts, { isHurt, isCompacted, records }) {
   const found = parts.flatMap((part) => part.records)
   if (!isHurt) {
     const expected = [...records].map(([seq, text]) => `${seq} ${text}`)
@@ -301,7 +301,14 @@ function findFault (whole, parts, { isHurt, records }) {
   if (failed !== -1) return `a part fails: ${parts[failed].err.message}`
   const lost = parts.reduce((sum, part) => sum + part.lost.count, 0)
   if (whole.lost.count > 0 && lost === 0) return 'nothing is lost'
-  return String(found) === String(whole.records) ? undefined : `other records: ${found.length} of ${whole.records.length}, lost ${lost}`
+  if (String(found) === String(whole.records)) return
+  const what = `other records: ${found.length} of ${whole.records.length}, lost ${lost}`
+  // A page of a compacted log does not say where it belongs. So a read that begins after the damage may have to give up
+  // more than one that comes there from the start; but it says so, and what it gives is right.
+  if (!isCompacted || lost === 0) return what
+  const texts = [...records].map(([seq, text]) => `${seq} ${text}`)
+  const places = found.map((text) => texts.indexOf(text))
+  return places.every((place, index) => place > (places[index - 1] ?? -1)) ? undefined : `${what}, and not in order`
 }
 
 tape(`partitions: together they read what one read does, whatever the file is like (seed ${seed})`, async (t) => {
@@ -330,7 +337,7 @@ tape(`partitions: together they read what one read does, whatever the file is li
       if (whole.err !== null) tally.failures++
       else if (whole.lost.count > 0) tally.lost++
       const isContiguous = ranges.every(({ gte, lt }, index) => gte < lt && gte === (ranges[index - 1]?.lt ?? 0))
-      const fault = isContiguous && ranges.length <= count ? findFault(whole, parts, { isHurt, records }) : 'the ranges have gaps'
+      const fault = isContiguous && ranges.length <= count ? findFault(whole, parts, { isHurt, isCompacted, records }) : 'the ranges have gaps'
       if (fault) t.fail(`seed ${seed + round}, ${framing}, hurt: ${isHurt}, compacted: ${isCompacted}, ${onCorrupt}, ${count} parts: ${fault}`)
     }
     await log.close()
