@@ -210,7 +210,7 @@ class BlockFileHandle {
   }
 
   /**
-   * Like `append`, but usually done before it returns. The log must be open for writing.
+   * Like `append`, but usually done before it returns. The file must be open for writing.
    * @param {Buffer} bytes
    * @returns {Promise<number> | null}  null if the bytes are in the file already
    * @throws errors of the file system, as the promise rejects with
