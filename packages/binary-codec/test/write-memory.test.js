@@ -67,13 +67,6 @@ tape('write memory: what a toJSON encodes shares memory too', (t) => {
   t.end()
 })
 
-// If a program ends while V8 compiles what it has just done, Node.js 20 may wait forever: the end waits for the
-// compiler, and the compiler for a garbage collection by the main thread. It happened here once in 300 runs on a busy
-// machine.
-tape('write memory: the compiler has come to its end', (t) => {
-  setTimeout(() => t.end(), 300)
-})
-
 /**
  * @param {Buffer} bytes
  * @param {Buffer} before
