@@ -187,7 +187,7 @@ tape('range: a read of a compacted log fails if a page in front of it is from an
   await log.close()
   const pageCount = Math.floor((fs.statSync(file).size - HEAD_SIZE) / PAGE_SIZE)
   const original = fs.readFileSync(file)
-  let failed = 0
+  const failed = { errorfalse: 0, skipfalse: 0, errortrue: 0, skiptrue: 0 }
   for (let page = 0; page + 8 < pageCount; page++) {
     fs.writeFileSync(file, original)
     swap(file, HEAD_SIZE + page * PAGE_SIZE, HEAD_SIZE + (page + 7) * PAGE_SIZE, PAGE_SIZE)
@@ -195,16 +195,19 @@ tape('range: a read of a compacted log fails if a page in front of it is from an
     for (let first = 0; first + 20 < seqs.length; first += 10) {
       const expected = seqs.slice(first, first + 10)
       const range = { gte: expected[0], lt: seqs[first + 10] }
-      for (const onCorrupt of ['error', 'skip']) {
-        const { records, lost, err } = await readRange(hurt, { ...range, onCorrupt })
+      for (const [onCorrupt, reverse] of [['error', false], ['skip', false], ['error', true], ['skip', true]]) {
+        const { records, lost, err } = await readRange(hurt, { ...range, onCorrupt, reverse })
         const found = records.map((record) => parseInt(record))
-        if (err !== null || lost.count > 0) failed++
-        else if (String(found) !== String(expected)) t.fail(`pages ${page} and ${page + 7}, records from ${first} on, ${onCorrupt}: ${found.length} of 10`)
+        if (reverse) found.reverse()
+        if (err !== null || lost.count > 0) failed[onCorrupt + reverse]++
+        else if (String(found) !== String(expected)) {
+          t.fail(`pages ${page} and ${page + 7}, records from ${first} on, ${onCorrupt}, reverse ${reverse}: ${found.length} of 10`)
+        }
       }
     }
     await hurt.close()
   }
-  t.ok(failed > 0, `${failed} reads met damage`)
+  t.ok(Math.min(...Object.values(failed)) > 0, `reads that met damage: ${JSON.stringify(failed)}`)
 })
 
 /** Bytes that no framing takes for a deleted record; some of them imitate frames where they will be. */

@@ -22,6 +22,7 @@ class BackwardReader extends RecordReader {
   constructor (store, wanted, pageStart) {
     super(store, wanted, pageStart)
     this._page = pageStart
+    this._begunAt = pageStart
     /** The page's records in order, three numbers each. Those from `_foundCount` on were delivered. @type {number[]} */
     this._found = []
     this._foundCount = 0
@@ -30,12 +31,16 @@ class BackwardReader extends RecordReader {
     this._keepEnd = 0
     /** The chain crc that the page's last chunk must have, by the page behind it. */
     this._nextPrevious = UNKNOWN
+    /** The same for the page that `_found` is of. */
+    this._foundNextPrevious = UNKNOWN
     this._isDone = false
     /** Where the last lost range begins. A loss that ends there belongs to the same range. */
     this._lostStart = Infinity
     /** Where the lost ranges of the page begin that are counted, in case the page is read again. @type {number[]} */
     this._counted = []
     this._countedPage = NOWHERE
+    /** Whether the range can have no record after the page read last. Without compaction a page has only one place. */
+    this._isPlaced = !store.rules.hasGaps
     this._meetMissing()
   }
 
@@ -74,14 +79,14 @@ class BackwardReader extends RecordReader {
   /** Records were deleted, perhaps some of those that were found and not delivered. */
   _rereadStale () {
     if (this._foundCount > 0) this._rereadFound()
-    else this._reread(this._page)
+    else this._reread(this._page, this._nextPrevious)
   }
 
   /** Reads the page again that was read last: what was found there is not all delivered. */
   _rereadFound () {
     this._isDone = false
     this._error = null
-    this._reread(this._foundPage)
+    this._reread(this._foundPage, this._foundNextPrevious)
   }
 
   /**
@@ -117,12 +122,12 @@ class BackwardReader extends RecordReader {
     }
   }
 
-  /** @param {number} pageStart */
-  _reread (pageStart) {
+  /** @type {(pageStart: number, nextPrevious: number) => void} */
+  _reread (pageStart, nextPrevious) {
     this._page = pageStart
     this._foundCount = 0
     this._keepEnd = 0
-    this._nextPrevious = UNKNOWN
+    this._nextPrevious = nextPrevious
     this._noteFresh()
     this._cursor.restart(pageStart)
   }
@@ -167,7 +172,7 @@ class BackwardReader extends RecordReader {
     this._counted.length = count
     this._error = null
     this._isDone = false
-    this._reread(page)
+    this._reread(page, this._nextPrevious)
     return false
   }
 
@@ -194,12 +199,34 @@ class BackwardReader extends RecordReader {
         return
       }
     }
-    this._checkLink(chainCrc, end)
+    this._checkLink(chainCrc, first.previous, end)
+    if (!this._isPlaced && !this._provePlace(first, end, limit)) return
+    this._foundNextPrevious = this._nextPrevious
     this._nextPrevious = first.previous
     this._keepEnd = first.keepEnd
-    this._isDone = first.firstSeq <= this._from
+    this._isDone = this._error === null && first.firstSeq <= this._from
     this._foundPage = page
     this._page = page - PAGE_SIZE
+  }
+
+  /**
+   * A page of a compacted log does not say where it belongs. If the first one that is read is from further on, the
+   * range would seem to be over. A page that reaches beyond the range is the right one. Any other must be followed by
+   * a page that begins after the range: it names the chunk before it. False if that page must be read first.
+   * @param {{ previous: number, firstSeq: number }} first  of the page
+   * @param {number} end  of the page
+   * @param {number} limit
+   */
+  _provePlace ({ previous, firstSeq }, end, limit) {
+    this._isPlaced = true
+    if (end >= limit) return true
+    if (this._page !== this._begunAt) {
+      if (previous === UNKNOWN || firstSeq < this._stop) this._meetBrokenLink(end)
+      return true
+    }
+    this._isPlaced = false
+    this._reread(end, UNKNOWN)
+    return false
   }
 
   /**
@@ -246,7 +273,11 @@ class BackwardReader extends RecordReader {
 
   /** @type {(seq: number, size: number) => boolean} */
   _wants (seq, size) {
-    if (seq < this._from || seq >= this._stop) return false
+    if (seq < this._from) return false
+    if (seq >= this._stop) {
+      this._isPlaced = true
+      return false
+    }
     if (this._isAllowed(seq, size)) return true
     this._foundCount = 0
     return false
@@ -290,13 +321,20 @@ class BackwardReader extends RecordReader {
 
   /**
    * @param {number} chainCrc  of the page's last chunk
+   * @param {number} previous  the chain crc that its first chunk names: of the first page, the salt
    * @param {number} end
    */
-  _checkLink (chainCrc, end) {
-    const isBroken = this._nextPrevious !== UNKNOWN && chainCrc !== UNKNOWN && chainCrc !== this._nextPrevious
-    if (!isBroken || this._skipsDamage || this._error) return
+  _checkLink (chainCrc, previous, end) {
+    const fitsNext = this._nextPrevious === UNKNOWN || chainCrc === UNKNOWN || chainCrc === this._nextPrevious
+    const fitsStart = this._page !== HEAD_SIZE || previous === UNKNOWN || previous === this._store.rules.salt
+    if (!(fitsNext && fitsStart) && !this._error) this._meetBrokenLink(end)
+  }
+
+  /** @param {number} end  of the page, which does not belong here, or the next one does not */
+  _meetBrokenLink (end) {
     this._damageStart = this._page
-    this._fail({ start: this._page, end, fault: 'NEXT_LINK' })
+    if (this._skipsDamage) this._countLost(this._page, end)
+    else this._fail({ start: this._page, end, fault: 'NEXT_LINK' })
   }
 
   /** @param {import('@millrace/framing').Damage} damage */
