@@ -5,6 +5,6 @@ exports.why = 'a lost write brings back what recovery took back'
 exports.oracle = 'leftovers'
 exports.patches = [{
   file: 'packages/offset-log/lib/read/backward-reader.js',
-  find: 'const isBroken = this',
-  replace: 'const isBroken = false && this'
+  find: 'const fitsNext = this',
+  replace: 'const fitsNext = true || this'
 }]
