@@ -106,7 +106,8 @@ tape('redaction: by paths of pino and by patterns, in the log, in tee and in dro
   to.write(`paid with ${SECRETS['a card']}\n`)
   await to.close()
   const all = JSON.stringify(await readAll(folder)) + seen.join('')
-  t.notOk(/p4ss|t0k|c00k|ada@|4111/.test(all), 'nothing secret')
+  // Not 4111 alone: a time may have these digits.
+  t.notOk(/p4ss|t0k|c00k|ada@|4111.?1111/.test(all), 'nothing secret')
   t.ok(all.includes('"host":"h"'))
   t.equal(seen.length, 7, 'five lines, two of them dropped')
   t.throws(() => destination('x', { redact: ['phone'] }), { code: 'ERR_INVALID_ARGUMENT' })
