@@ -164,15 +164,15 @@ class BackwardReader extends RecordReader {
     this._damageStart = NOWHERE
     if (page !== this._countedPage) this._counted = []
     this._countedPage = page
-    const { _lostStart: start, _lostEnd: end, _counted: { length: count } } = this
+    const { _lostStart, _lostEnd, _isPlaced, _nextPrevious, _counted: { length: count } } = this
     const lost = { ...this.lost }
     this._readPage(limit)
     if (this._damageStart === NOWHERE || !this._isSuspect(this._damageStart)) return true
-    Object.assign(this, { lost, _lostStart: start, _lostEnd: end })
+    Object.assign(this, { lost, _lostStart, _lostEnd, _isPlaced })
     this._counted.length = count
     this._error = null
     this._isDone = false
-    this._reread(page, this._nextPrevious)
+    this._reread(page, _nextPrevious)
     return false
   }
 
