@@ -245,7 +245,9 @@ class BackwardReader extends RecordReader {
    */
   _passDamage (end) {
     const cursor = this._cursor
-    const isBehind = cursor.position >= this._stop
+    // Where the first chunk of a page in a compacted log belongs, only the chunk says.
+    const isPlaced = !this._store.rules.hasGaps || cursor.at > this._page
+    const isBehind = isPlaced && cursor.position >= this._stop
     if (!isBehind && this._meetDamage(end)) return
     // Damage behind the range does not matter.
     if (!isBehind) this._foundCount = 0
