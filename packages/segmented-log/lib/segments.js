@@ -236,10 +236,12 @@ class Segments {
     return list[low]
   }
 
-  /** @param {Segment} segment @returns {Segment | null}  the one in front of it that is kept */
-  before ({ base, isDropped }) {
-    if (isDropped || base === this.first.base) return null
-    return this.find(base - 1)
+  /**
+   * With `keep`, those before a segment may outlive it.
+   * @type {(segment: Segment) => Segment | null} the one before it that is there, even if it was dropped itself
+   */
+  before ({ base }) {
+    return base <= this.first.base ? null : this.find(base - 1)
   }
 
   /**

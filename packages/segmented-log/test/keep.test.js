@@ -3,6 +3,7 @@
 
 const fs = require('node:fs')
 const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
 const { withDictionary } = require('@millrace/dictionary')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, newPath, until } = require('@millrace/testkit')
@@ -437,4 +438,34 @@ tape('keep: a stream that began while a segment was the newest one goes on in wh
     t.deepEqual(numbers.slice(0, 10), [0, 1, 2, 3, 4, 5, 6, 7, 8, 10])
     await log.close()
   }
+})
+
+tape('keep: a reversed stream goes on before a segment that is dropped because no record in it was chosen', async (t) => {
+  const gate = { reached: () => {}, open: () => {} }
+  const isReached = new Promise((resolve) => { gate.reached = resolve })
+  const isOpen = new Promise((resolve) => { gate.open = resolve })
+  const unlink = (file, cb) => {
+    if (!file.endsWith('.log')) return fileStorage.unlink(file, cb)
+    gate.reached()
+    isOpen.then(() => fileStorage.unlink(file, cb))
+  }
+  const log = SegmentedLog(newPath('logs'), { codec: jsonCodec, maxCount: 3, keep: { where }, storage: { ...fileStorage, unlink } })
+  const seqs = []
+  for (const levels of [['error'], ['info', 'info'], ['info']]) {
+    for (const level of levels) seqs.push(await log.append({ level }))
+    await log.roll()
+  }
+  const iterator = log.stream({ reverse: true, values: false })[Symbol.asyncIterator]()
+  const next = async () => (await iterator.next()).value
+  t.deepEqual([await next(), await next()], [seqs[3], seqs[2]], 'it is in the segment without a chosen record')
+  await log.append({ level: 'info' })
+  await log.roll()
+  await log.append({ level: 'info' })
+  const dropping = log.dropBefore(0)
+  await isReached
+  t.deepEqual([await next(), await next(), await next()], [seqs[1], seqs[0], undefined])
+  gate.open()
+  await dropping
+  t.deepEqual((await log.segments()).map(({ kept }) => kept), [true, false, false, false])
+  await log.close()
 })
