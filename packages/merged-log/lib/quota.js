@@ -5,7 +5,7 @@
 
 const path = require('node:path')
 const { clearInterval, setInterval } = require('node:timers')
-const { ClockWatch, boundParts, call, oldUntil } = require('@millrace/flow')
+const { ClockWatch, boundParts, oldUntil, promisesOf } = require('@millrace/flow')
 const { SegmentedLog, setMaxSize } = require('@millrace/segmented-log')
 const { listNames, listSlots, slotPath } = require('./slots')
 
@@ -222,8 +222,8 @@ class Quota {
 /** 0 if it is gone. @type {(file: string, storage: import('./slots').Storage) => Promise<number>} */
 async function sizeOf (file, storage) {
   try {
-    const handle = await call(storage, 'open', file, { flags: 'r', createFolder: false })
-    return await call(handle, 'size').finally(() => call(handle, 'close'))
+    const handle = await promisesOf(storage).open(file, { flags: 'r', createFolder: false })
+    return await promisesOf(handle).size().finally(() => promisesOf(handle).close())
   } catch {
     return 0
   }

@@ -3,7 +3,7 @@
 
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { slotsError } = require('@millrace/segmented-log')
 
 const SLOT = /^(0|[1-9]\d{0,5})$/
@@ -43,7 +43,7 @@ async function listNames (folder, storage) {
     throw new LogError('ERR_NOT_SUPPORTED', 'open: the storage cannot list a folder; give it the function listFolder')
   }
   try {
-    return await call(storage, 'listFolder', folder)
+    return await promisesOf(storage).listFolder(folder)
   } catch (/** @type {any} */ err) {
     if (err.code === 'ENOENT') return []
     throw err

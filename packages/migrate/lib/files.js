@@ -1,19 +1,19 @@
 'use strict'
 // Finds and removes files by name, and closes what was opened.
 
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 
 /** @typedef {import('@millrace/block-file').Storage} Storage */
 
 /**
  * Uses something and then closes it, also after a failure. If both fail, it throws the first failure.
  * @template T
- * @param {object} opened  has a method `close` that takes a callback
+ * @param {{ close: (cb: (err: Error | null) => void) => void }} opened
  * @param {() => Promise<T>} use
  * @returns {Promise<T>}
  */
 async function closing (opened, use) {
-  const closed = () => call(opened, 'close')
+  const closed = () => promisesOf(opened).close()
   const result = await use().catch((err) => closed().then(() => { throw err }, () => { throw err }))
   await closed()
   return result
@@ -23,21 +23,21 @@ async function closing (opened, use) {
 async function exists (storage, path) {
   let handle
   try {
-    handle = await call(storage, 'open', path, { flags: 'r', createFolder: false })
+    handle = await promisesOf(storage).open(path, { flags: 'r', createFolder: false })
   } catch (/** @type {any} */ err) {
     if (err.code === 'ENOENT') return false
     // A folder or a device has the name too.
     if (err.code === 'EISDIR' || err.code === 'ERR_INVALID_ARGUMENT') return true
     throw err
   }
-  await call(handle, 'close')
+  await promisesOf(handle).close()
   return true
 }
 
 /** The file need not exist. @type {(storage: Storage, path: string) => Promise<void>} */
 async function remove (storage, path) {
   try {
-    await call(storage, 'unlink', path)
+    await promisesOf(storage).unlink(path)
   } catch (/** @type {any} */ err) {
     if (err.code !== 'ENOENT') throw err
   }

@@ -3,7 +3,7 @@
 
 const { setImmediate } = require('node:timers/promises')
 const { LogError } = require('@millrace/errors')
-const { call, trampoline } = require('@millrace/flow')
+const { promisesOf, trampoline } = require('@millrace/flow')
 
 // Bounds the memory that a file full of damage can take.
 const LOST_RANGES_MAX = 1000
@@ -122,7 +122,7 @@ function readBlocks (blocks, { walkBlock, blockSize, size, skipsDamage }) {
       const start = met.position
       // Each block has its own buffer: the records are parts of it and need no copies.
       const block = Buffer.allocUnsafeSlow(Math.min(blockSize, size - start))
-      await call(blocks, 'readInto', block, start)
+      await promisesOf(blocks).readInto(block, start)
       const { records, deletedCount, flaw, rest, torn } = walkBlock(block, blockSize)
       met.position += block.length
       met.deleted += deletedCount
@@ -205,7 +205,7 @@ function readLog ({ log, end: total, skipsDamage = false, blocks = null, overhea
   /** @type {(end: number) => Promise<void>} */
   async function countDeleted (end) {
     if (blocks === null || overhead === null || met.deleted === null) return
-    for (let at = met.position; at < end; met.deleted++) at += overhead + await call(blocks, 'readUInt32BE', at)
+    for (let at = met.position; at < end; met.deleted++) at += overhead + await promisesOf(blocks).readUInt32BE(at)
   }
 }
 

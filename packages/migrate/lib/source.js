@@ -3,7 +3,7 @@
 
 const { BlockFile, resolvePath } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { call, callbackOrPromise, Lifecycle, toCallback } = require('@millrace/flow')
+const { Lifecycle, callbackOrPromise, promisesOf, toCallback } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { exists } = require('./files')
 const { blockFormats, logFormats } = require('./formats')
@@ -198,10 +198,10 @@ async function * iterate (source) {
 async function openFormat (path, options) {
   const blocks = BlockFile(path, { flags: 'r', cache: CACHE_SIZE, storage: options.storage })
   try {
-    await call(blocks, 'ready')
+    await promisesOf(blocks).ready()
     return { ...await chooseFormat(blocks, path, options), blocks }
   } catch (err) {
-    await call(blocks, 'close').catch(() => {})
+    await promisesOf(blocks).close().catch(() => {})
     throw err
   }
 }
@@ -274,7 +274,7 @@ async function detectBlocks (blocks, blockSize) {
   const names = /** @type {BlockFormat[]} */ (Object.keys(blockFormats))
   for (let position = 0; position < stop; position += blockSize) {
     const block = Buffer.allocUnsafe(Math.min(blockSize, fileSize - position))
-    await call(blocks, 'readInto', block, position)
+    await promisesOf(blocks).readInto(block, position)
     for (const name of names) walks[name].push(blockFormats[name](block, blockSize))
   }
   return names.filter((name) => fits[name](walks[name], fileSize, blockSize))

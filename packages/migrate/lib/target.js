@@ -5,7 +5,7 @@
 const path = require('node:path')
 const { BlockFile } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { parseText } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { closing, exists, remove } = require('./files')
@@ -53,14 +53,14 @@ class Target {
     const storage = this.#storage
     // A storage without locks cannot be reached from elsewhere.
     if (!storage.lock) return
-    const path = storage.realPath ? await call(storage, 'realPath', this.to) : this.to
-    this.#held = await call(storage, 'lock', path, { createFolder: true })
+    const path = storage.realPath ? await promisesOf(storage).realPath(this.to) : this.to
+    this.#held = await promisesOf(storage).lock(path, { createFolder: true })
   }
 
   async unlock () {
     const held = this.#held
     this.#held = null
-    if (held !== null) await call(held, 'release')
+    if (held !== null) await promisesOf(held).release()
   }
 
   // Whether `to` was made by a conversion that ended before it removed its manifest. Throws EEXIST if `to` is there for
@@ -91,8 +91,8 @@ class Target {
   async agreeOnManifest (manifest) {
     const initial = () => Buffer.from(JSON.stringify({ version: MANIFEST_VERSION, ...manifest }, null, 2) + '\n')
     const file = BlockFile(this.#manifestPath, { createFolder: true, cache: 0, initial, storage: this.#storage })
-    await call(file, 'ready')
-    const bytes = await closing(file, () => call(file, 'read', 0, Math.min(file.size.value, MANIFEST_SIZE_MAX)))
+    await promisesOf(file).ready()
+    const bytes = await closing(file, () => promisesOf(file).read(0, Math.min(file.size.value, MANIFEST_SIZE_MAX)))
     checkManifest(this.#manifestPath, bytes, manifest)
     this.#hasManifest = true
   }
@@ -151,8 +151,8 @@ class Target {
   /** Afterwards `to` is there as a whole, and the manifest is not. */
   async publish () {
     if (await exists(this.#storage, this.to)) throw this.existsError()
-    await call(this.#storage, 'rename', this.path, this.to)
-    await call(this.#storage, 'syncFolder', path.dirname(this.to))
+    await promisesOf(this.#storage).rename(this.path, this.to)
+    await promisesOf(this.#storage).syncFolder(path.dirname(this.to))
     await this.removeManifest()
   }
 

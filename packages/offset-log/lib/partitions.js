@@ -3,7 +3,7 @@
 // the log has read, so it holds what a read of the whole log finds there.
 
 const { misuse } = require('@millrace/errors')
-const { call, toPromise } = require('@millrace/flow')
+const { promisesOf, toPromise } = require('@millrace/flow')
 const { scan } = require('./scan')
 
 const COUNT_MAX = 1024
@@ -129,7 +129,7 @@ async function findOnPages (file, end, targets) {
  */
 async function findStart (file, end, target) {
   const store = /** @type {CheckedStore} */ (file.store)
-  const found = await call(store, 'findOnPage', Math.floor(target))
+  const found = await promisesOf(store).findOnPage(Math.floor(target))
   if (found === null) return null
   let { position } = found
   /** @type {Start | null} */

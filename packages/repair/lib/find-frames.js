@@ -6,7 +6,7 @@
 // If each of two frames in a row has one flipped bit, neither is whole. Then the second is one that can be mended, and
 // the first is followed by it.
 
-const { call, isZero } = require('@millrace/flow')
+const { isZero, promisesOf } = require('@millrace/flow')
 const { FRAME_HEAD_SIZE } = require('@millrace/framing')
 
 const BLOCK_SIZE = 16 * 1024
@@ -59,7 +59,7 @@ class FrameSearch {
     while (this.#at <= fileSize) {
       const start = this.#at - trailerSize
       if (start < window.start || this.#at > window.end) {
-        await call(window, 'loadForward', start, trailerSize + 1, fileSize)
+        await promisesOf(window).loadForward(start, trailerSize + 1, fileSize)
         if (this.#view.buffer !== window.buffer.buffer) this.#view = new DataView(window.buffer.buffer)
       }
       if (!this.#findEnd()) continue
@@ -148,7 +148,7 @@ class FrameSearch {
 /** @type {(blocks: BlockFile, start: number, size: number) => Promise<Buffer<ArrayBuffer>>} */
 async function readBytes (blocks, start, size) {
   const bytes = Buffer.alloc(size)
-  await call(blocks, 'readInto', bytes, start)
+  await promisesOf(blocks).readInto(bytes, start)
   return bytes
 }
 

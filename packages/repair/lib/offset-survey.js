@@ -2,7 +2,7 @@
 // Surveys a file of an offset framing frame by frame, past those that contradict themselves. It counts the whole
 // records and puts every frame into the output, where it keeps its place.
 
-const { call, pause } = require('@millrace/flow')
+const { pause, promisesOf } = require('@millrace/flow')
 const { FRAME_HEAD_SIZE, isAllZero } = require('@millrace/framing')
 const { NOWHERE, compareFields, encodeFields, findFrames, isFrameAt, isFrameEnd } = require('./find-frames')
 
@@ -103,7 +103,7 @@ class OffsetSurvey {
 
   async #load () {
     this.#onProgress(this.end)
-    await call(this.#window, 'loadForward', this.end, this.#need, this.#fileSize)
+    await promisesOf(this.#window).loadForward(this.end, this.#need, this.#fileSize)
   }
 
   /** Passes the whole frames in the window. @returns {number}  one of STATUS */
@@ -281,7 +281,7 @@ async function isZeroRange (blocks, start, end) {
   const buffer = Buffer.alloc(Math.max(0, Math.min(ZEROS.length, end - start)))
   while (start < end) {
     const bytes = buffer.subarray(0, Math.min(buffer.length, end - start))
-    await call(blocks, 'readInto', bytes, start)
+    await promisesOf(blocks).readInto(bytes, start)
     if (bytes.compare(ZEROS, 0, bytes.length) !== 0) return false
     start += bytes.length
   }

@@ -5,7 +5,7 @@
 const { promisify } = require('node:util')
 const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { promisesOf, toPromise } = require('@millrace/flow')
 const {
   AREA_SIZE, CHUNK_HEADER_SIZE, FILE_SIZE_MAX, HEADER_POSITIONS, HEAD_SIZE, PAGE_SIZE, TailWalk, encodeFileHeader,
   offsetFramings, readHead
@@ -51,17 +51,17 @@ const detect = promisify(detectFraming)
  */
 async function withSource (path, { framing, storage }, run) {
   const blocks = BlockFile(path, { flags: 'r', cache: 0, storage })
-  await call(blocks, 'ready')
+  await promisesOf(blocks).ready()
   let result
   try {
     const { checked = null, legacy = null } = await tellFraming(blocks, framing)
     const unrestored = checked && await new TailCopy(blocks, checked.head, storage).find()
     result = await run({ blocks, checked, framing: legacy, unrestored })
   } catch (err) {
-    await call(blocks, 'close').catch(() => {})
+    await promisesOf(blocks).close().catch(() => {})
     throw err
   }
-  await call(blocks, 'close')
+  await promisesOf(blocks).close()
   return result
 }
 
@@ -123,7 +123,7 @@ async function readSource (blocks) {
   const { head, isHeadLost } = await readHeadOf(blocks)
   const { base } = head.header
   // After the head was read: what a slot says is in the file when the slot is written.
-  await call(blocks, 'refresh')
+  await toPromise((cb) => blocks.refresh(cb))
   const fileSize = blocks.size.value
   if (base + fileSize > FILE_SIZE_MAX) throw noRoom(blocks.path, base)
   const source = { ...describeSource(head, fileSize), isHeadLost, unfinishedCount: 0 }
@@ -185,8 +185,8 @@ async function eachPage (blocks, direction, visit) {
   for (; page < fileSize && page >= HEAD_SIZE; page += direction * PAGE_SIZE) {
     const end = Math.min(fileSize, page + PAGE_SIZE)
     if (page < window.start || end > window.end) {
-      if (direction === 1) await call(window, 'loadForward', page, PAGE_SIZE, fileSize)
-      else await call(window, 'loadBackward', end, end - page, HEAD_SIZE)
+      if (direction === 1) await promisesOf(window).loadForward(page, PAGE_SIZE, fileSize)
+      else await promisesOf(window).loadBackward(end, end - page, HEAD_SIZE)
     }
     if (isZeroIn(window, page, end)) continue
     if (!visit({ page, bytes: window.buffer.subarray(page - window.start, end - window.start) })) return
@@ -199,7 +199,7 @@ async function countUnfinished (blocks, { unfinished, fileSize }) {
   const bytes = Buffer.allocUnsafe(CHUNK_HEADER_SIZE)
   for (const [position, entries] of unfinished) {
     if (position + CHUNK_HEADER_SIZE > fileSize) continue
-    await call(blocks, 'readInto', bytes, position)
+    await promisesOf(blocks).readInto(bytes, position)
     if (!entries.some(({ header }) => header.equals(bytes))) count++
   }
   return count
@@ -222,7 +222,7 @@ async function findPromisedEnd (blocks, source) {
     } catch (err) {
       if (!isShorter(err)) throw err
       // A writer may have cut off what never belonged to the log.
-      await call(blocks, 'refresh')
+      await toPromise((cb) => blocks.refresh(cb))
       source.fileSize = blocks.size.value
     }
   }
@@ -238,7 +238,7 @@ async function walkTail (blocks, source) {
   const walk = new TailWalk(window, source, slot, fileSize)
   while (!walk.run()) {
     const { cursor } = walk
-    await call(window, 'loadForward', cursor.at, cursor.need, fileSize)
+    await promisesOf(window).loadForward(cursor.at, cursor.need, fileSize)
     cursor.noteLoaded(null)
   }
   return walk.report()

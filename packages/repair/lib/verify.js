@@ -2,7 +2,7 @@
 // Walks a log of any framing once, however damaged it is, and reports its contents and its damage. It changes nothing.
 
 const { asError } = require('@millrace/errors')
-const { abortError, call, callbackOrPromise, toCallback } = require('@millrace/flow')
+const { abortError, callbackOrPromise, toCallback, toPromise } = require('@millrace/flow')
 const { AREA_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE } = require('@millrace/framing')
 const { DamageList } = require('@millrace/framing/survey')
 const { isShorter, surveyFile } = require('@millrace/offset-log/copies')
@@ -226,7 +226,7 @@ async function findTail (blocks, end) {
       return { offset: end, size, isZeros: await isZeroRange(blocks, end, blocks.size.value) }
     } catch (err) {
       if (!isShorter(err)) throw err
-      await call(blocks, 'refresh')
+      await toPromise((cb) => blocks.refresh(cb))
     }
   }
 }

@@ -3,7 +3,7 @@
 
 const path = require('node:path')
 const { misuse } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { checkHoldName, holdName } = require('./names')
 const { ignoreMissing, list } = require('./opening')
 
@@ -45,10 +45,10 @@ class Holds {
       const { storage } = this.#core.options
       const [before, ...others] = await this.#holdFiles(name)
       const file = path.join(this.#core.folder, holdName(name, needed))
-      if (before === undefined) await call(await call(storage, 'open', file, { flags: 'r+', createFolder: false }), 'close')
-      else if (before !== file) await call(storage, 'rename', before, file)
-      for (const other of others) if (other !== file) await call(storage, 'unlink', other)
-      await call(storage, 'syncFolder', this.#core.folder)
+      if (before === undefined) await promisesOf(await promisesOf(storage).open(file, { flags: 'r+', createFolder: false })).close()
+      else if (before !== file) await promisesOf(storage).rename(before, file)
+      for (const other of others) if (other !== file) await promisesOf(storage).unlink(other)
+      await promisesOf(storage).syncFolder(this.#core.folder)
     })
   }
 
@@ -58,8 +58,8 @@ class Holds {
     return this.#retention.inTurn(async () => {
       const { folder, options: { storage } } = this.#core
       const files = await this.#holdFiles(name)
-      for (const file of files) await call(storage, 'unlink', file).catch(ignoreMissing)
-      if (files.length > 0) await call(storage, 'syncFolder', folder)
+      for (const file of files) await promisesOf(storage).unlink(file).catch(ignoreMissing)
+      if (files.length > 0) await promisesOf(storage).syncFolder(folder)
     })
   }
 

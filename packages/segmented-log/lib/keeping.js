@@ -10,7 +10,7 @@
 
 const path = require('node:path')
 const { LogError, checkNames, misuse } = require('@millrace/errors')
-const { boundParts, call } = require('@millrace/flow')
+const { boundParts, promisesOf } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
 const { keptName } = require('./names')
 const { CHOSEN_SUFFIX, ignoreMissing } = require('./opening')
@@ -80,8 +80,8 @@ async function keepChosen (core, segment, check) {
         if (count === 0) return false
         isMarked = true
         segments.mark(segment, untilMs)
-        await call(await call(storage, 'open', mark, { flags: 'r+', createFolder: false }), 'close')
-        await call(storage, 'syncFolder', folder)
+        await promisesOf(await promisesOf(storage).open(mark, { flags: 'r+', createFolder: false })).close()
+        await promisesOf(storage).syncFolder(folder)
         return count < readCount
       }
     })
@@ -101,8 +101,8 @@ function endedMs ({ segments: { list } }, segment) {
 
 /** The copy could not take its place. @type {(core: Core, segment: Segment, mark: string) => Promise<void>} */
 async function unmark ({ folder, segments, options: { storage } }, segment, mark) {
-  await call(storage, 'unlink', mark).catch(ignoreMissing)
-  await call(storage, 'syncFolder', folder)
+  await promisesOf(storage).unlink(mark).catch(ignoreMissing)
+  await promisesOf(storage).syncFolder(folder)
   segments.mark(segment, null)
 }
 

@@ -5,7 +5,7 @@
 const path = require('node:path')
 const { fileStorage, isHeld } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { abortError, call } = require('@millrace/flow')
+const { abortError, promisesOf } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { createNewFile, openFixed, openNew, sourceOf } = require('@millrace/offset-log/composing')
 const { kindError } = require('./kind')
@@ -89,7 +89,7 @@ async function list (folder, { storage, isWriter }) {
     throw new LogError('ERR_NOT_SUPPORTED', 'SegmentedLog: the storage cannot list a folder; give it the function listFolder')
   }
   try {
-    return parseNames(await call(storage, 'listFolder', folder))
+    return parseNames(await promisesOf(storage).listFolder(folder))
   } catch (err) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (err)
     if (code === 'ENOENT' && isWriter) return parseNames([])
@@ -255,7 +255,7 @@ function checkBases (folder, segments) {
  */
 async function settle (folder, options, listing, log) {
   const cleaning = finishKept(folder, options, listing).then(() => cleanUp(folder, options, listing))
-  await cleaning.catch((err) => call(log, 'close').then(() => { throw err }))
+  await cleaning.catch((err) => log.close().then(() => { throw err }))
   const { recovery } = log
   const { segments, kept } = listing
   const { format, name } = segments[segments.length - 1]
@@ -263,7 +263,7 @@ async function settle (folder, options, listing, log) {
   const end = sourceOf(log).damagedEnd + DAMAGE_DISTANCE
   const next = nameAt(segments[segments.length - 1].base + end + SLACK)
   const made = await makeSegment(folder, next, options, log)
-  await call(log, 'close')
+  await log.close()
   return { segments: [...segments, next], kept, log: made, recovery }
 }
 
@@ -318,6 +318,7 @@ const CHOSEN_SUFFIX = '.chosen.new'
  * @param {Listing} listing  becomes up to date
  */
 async function finishKept (folder, options, listing) {
+  const { storage } = options
   const { beside, kept, segments } = listing
   const copies = beside.filter(({ of, suffix }) => `.${suffix}` === CHOSEN_SUFFIX && kept.has(of))
   const segmentOf = (/** @type {string} */ of) => segments.find(({ name }) => name === of)
@@ -325,17 +326,17 @@ async function finishKept (folder, options, listing) {
   for (const { name, of } of unfinished) {
     try {
       const before = path.join(folder, of + (segmentOf(of)?.format?.suffix ?? ''))
-      await keepOwnership(options.storage, before, path.join(folder, name))
-      await call(options.storage, 'rename', path.join(folder, name), path.join(folder, of))
+      await keepOwnership(storage, before, path.join(folder, name))
+      await promisesOf(storage).rename(path.join(folder, name), path.join(folder, of))
     } catch (err) {
-      if (!isHeld(options.storage, err)) throw err
+      if (!isHeld(storage, err)) throw err
       // A reader has the segment open. All of it is there, so it needs no mark. The copy is removed with the rest.
       const marks = beside.filter((file) => file.of === of && isKeptMark(file.suffix))
-      for (const mark of marks) await call(options.storage, 'unlink', path.join(folder, mark.name)).catch(ignoreMissing)
+      for (const mark of marks) await promisesOf(storage).unlink(path.join(folder, mark.name)).catch(ignoreMissing)
     }
   }
   if (unfinished.length === 0) return
-  await call(options.storage, 'syncFolder', folder)
+  await promisesOf(storage).syncFolder(folder)
   Object.assign(listing, await list(folder, options))
 }
 
@@ -348,7 +349,7 @@ const NOT_GIVEN = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
  */
 async function keepOwnership (storage, before, file) {
   if (!storage.copyOwnership) return
-  await call(storage, 'copyOwnership', before, file).catch((err) => { if (!NOT_GIVEN.includes(err.code)) throw err })
+  await promisesOf(storage).copyOwnership(before, file).catch((err) => { if (!NOT_GIVEN.includes(err.code)) throw err })
 }
 
 /** Files that are being made, were not removed yet, or mean nothing beside the lock of the folder. */
@@ -374,7 +375,7 @@ async function cleanUp (folder, options, { segments, beside: all }) {
     }
     hasRemoved = await remove(options.storage, path.join(folder, name)) || hasRemoved
   }
-  if (hasRemoved) await call(options.storage, 'syncFolder', folder)
+  if (hasRemoved) await promisesOf(options.storage).syncFolder(folder)
   // To open and close a segment finishes what its writer could not.
   for (const name of unclean) {
     const log = OffsetLog(path.join(folder, name), { ...options.active, mustExist: true })
@@ -390,7 +391,7 @@ async function cleanUp (folder, options, { segments, beside: all }) {
  */
 async function remove (storage, file) {
   try {
-    await call(storage, 'unlink', file).catch(ignoreMissing)
+    await promisesOf(storage).unlink(file).catch(ignoreMissing)
     return true
   } catch (err) {
     if (isHeld(storage, err)) return false

@@ -5,7 +5,7 @@ const { basename } = require('node:path')
 const { callbackify } = require('node:util')
 const { Folder, SEGMENT_NAME, SharedCache, fileStorage, parseFileMode, resolvePath, withFileMode } = require('@millrace/block-file')
 const { LogError, checkNames, misuse } = require('@millrace/errors')
-const { call, parseSignal } = require('@millrace/flow')
+const { parseSignal, promisesOf } = require('@millrace/flow')
 const { RecordCodec } = require('@millrace/offset-log/composing')
 const { Calendar } = require('./calendar')
 const { formats, isSupported } = require('./compressed/formats')
@@ -192,9 +192,9 @@ function parseStorage ({ storage = fileStorage, mode }) {
  */
 function refuseEmptySegments (storage) {
   const open = async (/** @type {string} */ path, /** @type {any} */ options) => {
-    const handle = await call(storage, 'open', path, options)
-    if (!SEGMENT_NAME.test(basename(path)) || await call(handle, 'size') > 0) return handle
-    await call(handle, 'close')
+    const handle = await promisesOf(storage).open(path, options)
+    if (!SEGMENT_NAME.test(basename(path)) || await promisesOf(handle).size() > 0) return handle
+    await promisesOf(handle).close()
     throw new LogError('ERR_LOG_CORRUPT', `open: ${path} has no bytes: its records are lost. Put a copy from a backup in its place`, { path })
   }
   return { ...storage, open: callbackify(open) }

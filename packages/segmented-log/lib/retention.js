@@ -6,7 +6,7 @@
 const path = require('node:path')
 const { isHeld } = require('@millrace/block-file')
 const { misuse, reasonOf } = require('@millrace/errors')
-const { ClockWatch, boundParts, call, countOld, createObservable, isPlausible, oldUntil } = require('@millrace/flow')
+const { ClockWatch, boundParts, countOld, createObservable, isPlausible, oldUntil, promisesOf } = require('@millrace/flow')
 const { formats } = require('./compressed/formats')
 const { isHopeless, keepChosen } = require('./keeping')
 const { isKeptMark, keptName } = require('./names')
@@ -238,7 +238,7 @@ class Retention {
   async dropBefore (seq) {
     if (typeof seq !== 'number' || Number.isNaN(seq)) throw misuse(`dropBefore: expected a seq, got ${String(seq)}`)
     return this.inTurn(async () => {
-      await call(this.#core.segments.last.log, 'sync')
+      await this.#core.segments.last.log.sync()
       return this.#run(false, seq)
     })
   }
@@ -431,9 +431,9 @@ class Retention {
     const runLane = async () => {
       while (index < paths.length) {
         const own = index++
-        const handle = await call(storage, 'open', paths[own], { flags: 'r', createFolder: false }).catch(ignoreMissing)
+        const handle = await promisesOf(storage).open(paths[own], { flags: 'r', createFolder: false }).catch(ignoreMissing)
         if (!handle) continue
-        sizes[own] = await call(handle, 'size').finally(() => call(handle, 'close'))
+        sizes[own] = await promisesOf(handle).size().finally(() => promisesOf(handle).close())
       }
     }
     await Promise.all(Array.from({ length: LANE_COUNT }, runLane))
@@ -518,7 +518,7 @@ class Retention {
       this.#heldTimer.unref?.()
       return false
     }
-    if (names.length > 0) await call(storage, 'syncFolder', folder)
+    if (names.length > 0) await promisesOf(storage).syncFolder(folder)
     return true
   }
 

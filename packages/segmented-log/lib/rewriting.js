@@ -3,7 +3,7 @@
 // made beside the old one, whole and on stable storage, and renamed. So a crash leaves one of the two.
 
 const { isHeld } = require('@millrace/block-file')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { LogError } = require('@millrace/errors')
 const { ignoreMissing, keepOwnership } = require('./opening')
 
@@ -38,13 +38,13 @@ const ATTEMPT_COUNT_MAX = 5
 async function rewriteSegment (core, segment, { suffix, check, decide, ...choice }) {
   const { segments, options: { storage } } = core
   const copyPath = segment.path + suffix
-  const remove = () => call(storage, 'unlink', copyPath).catch(ignoreMissing)
+  const remove = () => promisesOf(storage).unlink(copyPath).catch(ignoreMissing)
   try {
     for (let attempt = 1; attempt <= ATTEMPT_COUNT_MAX; attempt++) {
       await remove()
       const { changeCount } = segment
       const copied = await segments.use(segment, async (log) => {
-        if (segment.format === null && !log.recovery?.damage.length) await call(log, 'sync')
+        if (segment.format === null && !log.recovery?.damage.length) await log.sync()
         return /** @type {Source} */ (segment.source).copyTo(copyPath, { ...choice, onProgress: check })
       })
       const isDone = await segments.exclusively(segment, async () => {
@@ -79,20 +79,20 @@ async function replaceFile (core, segment, { from, to, format, size }) {
   if (foreign !== null) throw foreign
   await keepOwnership(storage, before, from).catch((err) => { if (!segment.isDropped) throw err })
   if (!await giveName(core, segment, from, to)) {
-    await call(storage, 'unlink', from).catch(ignoreMissing)
+    await promisesOf(storage).unlink(from).catch(ignoreMissing)
     return false
   }
-  await call(storage, 'syncFolder', folder)
+  await promisesOf(storage).syncFolder(folder)
   if (before !== to) {
     try {
-      await call(storage, 'unlink', before)
+      await promisesOf(storage).unlink(before)
     } catch (err) {
       if (segment.isDropped) return false
       // A reader may have it open, and the system remove no open file. Then it stays the file of the segment.
-      if (isHeld(storage, err)) await call(storage, 'unlink', to)
+      if (isHeld(storage, err)) await promisesOf(storage).unlink(to)
       throw err
     }
-    await call(storage, 'syncFolder', folder)
+    await promisesOf(storage).syncFolder(folder)
   }
   segment.format = format
   segment.size = size
@@ -106,7 +106,7 @@ async function replaceFile (core, segment, { from, to, format, size }) {
 async function giveName ({ options: { storage } }, segment, from, to) {
   if (segment.isDropped) return false
   if (canDropBusy(storage)) storage.renameSync?.(from, to)
-  else await call(storage, 'rename', from, to)
+  else await promisesOf(storage).rename(from, to)
   return true
 }
 

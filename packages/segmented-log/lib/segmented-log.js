@@ -4,7 +4,7 @@
 const path = require('node:path')
 const { nextTick } = require('node:process')
 const { LogError, misuse } = require('@millrace/errors')
-const { abortable, call, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
+const { abortable, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
 const { BaseLog, parseAppend, parseFlush, sizeOf } = require('@millrace/offset-log/composing')
 const { Appending } = require('./appending')
 const { Upkeep } = require('./upkeep')
@@ -154,7 +154,7 @@ class Log extends BaseLog {
       const { segments } = this.#core
       // First the newest segment: one that is sealed meanwhile is looked at then.
       const { last } = segments
-      await call(last.log, 'sync').catch((err) => {
+      await last.log.sync().catch((/** @type {any} */ err) => {
         // An append that does not wait may have sealed it, when all in it was durable, and dropped it.
         if (!last.isDropped) throw err
       })
@@ -184,7 +184,7 @@ class Log extends BaseLog {
 
   async #describe () {
     const { segments } = this.#core
-    const stats = await call(segments.last.log, 'stats')
+    const stats = await segments.last.log.stats()
     return { ...stats, since: this.since.value, segmentCount: segments.fileCount }
   }
 

@@ -4,7 +4,7 @@
 
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
-const { call, toCallback } = require('@millrace/flow')
+const { toCallback } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { errors, openFixed, sinkOf, sourceOf } = require('@millrace/offset-log/composing')
 const { BROKEN_CODES, readySegment } = require('./opening')
@@ -403,19 +403,25 @@ class Segments {
    * @param {Segment} segment  that nobody uses or appends to
    * @returns {Promise<void>}
    */
-  #close (segment) {
-    const { log } = segment
-    if (log === null) return segment.closing ?? Promise.resolve()
-    segment.closing ??= call(log, 'close').then(() => { this.#unsynced.delete(segment) }, (err) => {
+  async #close (segment) {
+    if (segment.log !== null) segment.closing ??= this.#closeLog(segment)
+    await segment.closing
+  }
+
+  /** @param {Segment} segment */
+  async #closeLog (segment) {
+    try {
+      await segment.log.close()
+      this.#unsynced.delete(segment)
+    } catch (err) {
       // Its file is gone: a sync that was under way finds no name.
       if (segment.isDropped) return
       if (this.#unsynced.has(segment)) this.failure ??= unsyncedError(segment.path, err)
       throw err
-    }).finally(() => {
+    } finally {
       segment.log = segment.source = segment.sink = segment.closing = null
       if (segment.opening === null) this.#opened.delete(segment)
-    })
-    return segment.closing
+    }
   }
 
   /** @param {Segment} segment  of which records are being deleted, or were */
@@ -434,7 +440,7 @@ class Segments {
     for (const segment of [...this.#unsynced]) {
       const { changeCount } = segment
       try {
-        if (!segment.isActive && !segment.isDropped) await this.use(segment, (log) => call(log, 'sync'))
+        if (!segment.isActive && !segment.isDropped) await this.use(segment, (log) => log.sync())
       } catch (err) {
         this.noteFailure(err)
         // Retention may have dropped it meanwhile.

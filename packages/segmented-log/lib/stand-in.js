@@ -4,7 +4,7 @@
 
 const { nextTick } = require('node:process')
 const path = require('node:path')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { encodeEmpty } = require('@millrace/offset-log/composing')
 
@@ -51,8 +51,8 @@ async function findLike (folder, { sealed }, segments) {
 /** @type {(storage: Storage, file: string) => Promise<number>} 0 if it is no file */
 async function sizeOf (storage, file) {
   try {
-    const handle = await call(storage, 'open', file, { flags: 'r', createFolder: false })
-    return await call(handle, 'size').finally(() => call(handle, 'close'))
+    const handle = await promisesOf(storage).open(file, { flags: 'r', createFolder: false })
+    return await promisesOf(handle).size().finally(() => promisesOf(handle).close())
   } catch {
     return 0
   }

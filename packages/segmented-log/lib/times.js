@@ -10,7 +10,7 @@ const path = require('node:path')
 const { crc32 } = require('node:zlib')
 const { readWhole, writeWhole } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
-const { call, toPromise } = require('@millrace/flow')
+const { promisesOf, toPromise } = require('@millrace/flow')
 const { toInstant } = require('@millrace/where')
 const { TIMES_FILE } = require('./names')
 
@@ -61,10 +61,10 @@ class Times {
   /** Reads what the file has gained. @returns {Promise<void>} it never fails: without the file, nothing is skipped */
   async load () {
     const { storage } = this.#core.options
-    const handle = await call(storage, 'open', this.#path, { flags: 'r', createFolder: false }).catch(() => null)
+    const handle = await promisesOf(storage).open(this.#path, { flags: 'r', createFolder: false }).catch(() => null)
     if (handle === null) return
     try {
-      const size = await call(handle, 'size')
+      const size = await promisesOf(handle).size()
       if (size === this.#size || size > FILE_SIZE_MAX) return
       const bytes = Buffer.alloc(size)
       await toPromise((cb) => readWhole(handle, bytes, 0, cb))
@@ -73,7 +73,7 @@ class Times {
     } catch {
       // A file that cannot be read says nothing.
     } finally {
-      await call(handle, 'close').catch(() => {})
+      await promisesOf(handle).close().catch(() => {})
     }
   }
 
@@ -126,14 +126,14 @@ class Times {
     const lines = isNew ? [this.#head, ...[...this.#periods].map(lineOf)] : [lineOf([name, period])]
     // A line that a crash cut off ends here.
     const bytes = Buffer.from((isNew ? '' : '\n') + lines.map(formatLine).join(''))
-    const handle = await call(storage, 'open', this.#path, { flags: 'r+', createFolder: false })
+    const handle = await promisesOf(storage).open(this.#path, { flags: 'r+', createFolder: false })
     try {
-      if (isNew) await call(handle, 'truncate', 0)
+      if (isNew) await promisesOf(handle).truncate(0)
       const position = isNew ? 0 : this.#size
       await toPromise((cb) => writeWhole(handle, bytes, position, cb))
       this.#size = position + bytes.length
     } finally {
-      await call(handle, 'close')
+      await promisesOf(handle).close()
     }
   }
 

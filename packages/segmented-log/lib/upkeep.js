@@ -4,7 +4,7 @@
 // compressed file, opening removes the compressed one.
 
 const { isHeld } = require('@millrace/block-file')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { compressFile, inflateFile } = require('./compressed/files')
 const { ignoreMissing } = require('./opening')
 const { replaceFile } = require('./rewriting')
@@ -123,7 +123,7 @@ class Upkeep {
       if (this.#mustStop || !isWanted) throw STOPPED
     }
     const isSound = await segments.use(segment, async (log) => {
-      if (!log.recovery?.damage.length) await call(log, 'sync')
+      if (!log.recovery?.damage.length) await log.sync()
       return !log.recovery?.damage.length
     })
     check()
@@ -211,7 +211,7 @@ class Upkeep {
     await this.#retention.inTurn(() => segments.exclusively(segment, async () => {
       // Retention, or a deletion, may have come before.
       if (segment.isDropped || segment.changeCount !== changeCount || (file.format !== null && this.#mustStop)) {
-        await call(storage, 'unlink', from).catch(ignoreMissing)
+        await promisesOf(storage).unlink(from).catch(ignoreMissing)
         throw STOPPED
       }
       if (!await replaceFile(this.#core, segment, { from, ...file })) throw STOPPED
@@ -222,8 +222,8 @@ class Upkeep {
   /** @param {string} file */
   async #sizeOf (file) {
     const { storage } = this.#core.options
-    const handle = await call(storage, 'open', file, { flags: 'r', createFolder: false })
-    return call(handle, 'size').finally(() => call(handle, 'close'))
+    const handle = await promisesOf(storage).open(file, { flags: 'r', createFolder: false })
+    return promisesOf(handle).size().finally(() => promisesOf(handle).close())
   }
 }
 

@@ -6,7 +6,7 @@ const fs = require('node:fs')
 const { validate } = require('@millrace/binary-codec')
 const { BlockFile } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { HEADER_POSITIONS, HEADER_SIZE, decodeFileHeader } = require('@millrace/framing')
 const { OffsetLog } = require('@millrace/offset-log')
 const { detectFraming } = require('@millrace/offset-log/copies')
@@ -47,7 +47,7 @@ async function identify (path) {
 /** @type {(path: string) => Promise<Identity>} */
 async function readIdentity (path) {
   const blocks = BlockFile(path, { flags: 'r', cache: 0, storage: storageOf(path) })
-  await call(blocks, 'ready')
+  await promisesOf(blocks).ready()
   try {
     const size = blocks.size.value
     const identity = { path: blocks.path, size, framing: null, codec: null }
@@ -58,7 +58,7 @@ async function readIdentity (path) {
     if (framing !== 'checked') return { ...identity, framing: framing.name }
     return { ...identity, framing, codec: await readCodecName(blocks) }
   } finally {
-    await call(blocks, 'close')
+    await promisesOf(blocks).close()
   }
 }
 
@@ -76,7 +76,7 @@ async function readCodecName (blocks) {
   for (const position of HEADER_POSITIONS) {
     if (blocks.size.value < position + HEADER_SIZE) break
     const bytes = Buffer.alloc(HEADER_SIZE)
-    await call(blocks, 'readInto', bytes, position)
+    await promisesOf(blocks).readInto(bytes, position)
     const header = decodeFileHeader(bytes)
     if (header !== null && 'codec' in header) return header.codec || null
   }

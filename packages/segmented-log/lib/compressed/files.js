@@ -4,7 +4,7 @@
 
 const { readWhole, writeWhole } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { call, toPromise } = require('@millrace/flow')
+const { promisesOf, toPromise } = require('@millrace/flow')
 const { MEMBER_SIZE, encodeIndex } = require('./member-index')
 const { MemberCache, createHandle } = require('./storage')
 
@@ -58,7 +58,7 @@ class Output {
  */
 async function compressFile (storage, { from, to }, format, check) {
   return withFiles(storage, from, to, async (source, target) => {
-    const plainSize = await call(source, 'size')
+    const plainSize = await promisesOf(source).size()
     const output = new Output(target)
     const sizes = []
     let total = 0
@@ -73,9 +73,9 @@ async function compressFile (storage, { from, to }, format, check) {
     }
     await output.append(encodeIndex(format, sizes, plainSize))
     await output.flush()
-    await call(target, 'sync')
+    await promisesOf(target).sync()
     const reading = await createHandle(target, to, format, new MemberCache())
-    if (await call(reading, 'size') !== plainSize) throw differs(to, 0)
+    if (await promisesOf(reading).size() !== plainSize) throw differs(to, 0)
     await compare(source, reading, plainSize, to, check)
     return output.size
   })
@@ -89,13 +89,13 @@ async function compressFile (storage, { from, to }, format, check) {
 async function inflateFile (storage, { from, to }, format) {
   return withFiles(storage, from, to, async (source, target) => {
     const reading = await createHandle(source, from, format, new MemberCache())
-    const plainSize = await call(reading, 'size')
+    const plainSize = await promisesOf(reading).size()
     const output = new Output(target)
     for (let position = 0; position < plainSize; position += MEMBER_SIZE) {
       await output.append(await readAt(reading, Math.min(MEMBER_SIZE, plainSize - position), position))
     }
     await output.flush()
-    await call(target, 'sync')
+    await promisesOf(target).sync()
     await compare(reading, target, plainSize, to, () => {})
     return plainSize
   })
@@ -112,18 +112,18 @@ async function inflateFile (storage, { from, to }, format) {
 async function withFiles (storage, from, to, write) {
   /** @type {StorageHandle[]} */
   const handles = []
-  const close = () => Promise.all(handles.splice(0).map((handle) => call(handle, 'close')))
+  const close = () => Promise.all(handles.splice(0).map((handle) => promisesOf(handle).close()))
   try {
-    handles.push(await call(storage, 'open', from, { flags: 'r', createFolder: false }))
-    handles.push(await call(storage, 'open', to, { flags: 'r+', createFolder: false }))
-    await call(handles[1], 'truncate', 0)
+    handles.push(await promisesOf(storage).open(from, { flags: 'r', createFolder: false }))
+    handles.push(await promisesOf(storage).open(to, { flags: 'r+', createFolder: false }))
+    await promisesOf(handles[1]).truncate(0)
     const result = await write(handles[0], handles[1])
     await close()
-    if (result === null) await call(storage, 'unlink', to)
+    if (result === null) await promisesOf(storage).unlink(to)
     return result
   } catch (err) {
     await close().catch(() => {})
-    await call(storage, 'unlink', to).catch(() => {})
+    await promisesOf(storage).unlink(to).catch(() => {})
     throw err
   }
 }

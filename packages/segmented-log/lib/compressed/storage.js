@@ -9,7 +9,7 @@ const { nextTick } = require('node:process')
 const { callbackify } = require('node:util')
 const { fileStorage, readWhole, readWholeSync } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { call, toCallback, toPromise } = require('@millrace/flow')
+const { promisesOf, toCallback, toPromise } = require('@millrace/flow')
 const { checkSupported, formats, inflateDamaged, isDamage } = require('./formats')
 const { readIndex } = require('./member-index')
 
@@ -195,7 +195,7 @@ function sizeOf (pieces) {
  */
 async function createHandle (handle, path, format, cache) {
   checkSupported(format, path)
-  const index = await readIndex(format, await call(handle, 'size'), async (size, position) => {
+  const index = await readIndex(format, await promisesOf(handle).size(), async (size, position) => {
     const bytes = Buffer.alloc(size)
     await toPromise((cb) => readWhole(handle, bytes, position, cb))
     return bytes
@@ -242,11 +242,11 @@ function createPlainStorage (storage = fileStorage) {
 
   /** @type {(path: string, format: Format, options: OpenOptions) => Promise<StorageHandle>} */
   async function openCompressed (path, format, options) {
-    const handle = await call(storage, 'open', path, { ...options, mustExist: options.flags !== 'r' })
+    const handle = await promisesOf(storage).open(path, { ...options, mustExist: options.flags !== 'r' })
     try {
       return await createHandle(handle, path, format, cache)
     } catch (err) {
-      await call(handle, 'close').catch(() => {})
+      await promisesOf(handle).close().catch(() => {})
       throw err
     }
   }
@@ -256,7 +256,7 @@ function createPlainStorage (storage = fileStorage) {
     const given = formatOf(path)
     if (given) return openCompressed(path, given, options)
     const makesFile = options.flags === 'r+' && !options.mustExist
-    const attempts = [() => call(storage, 'open', path, options)]
+    const attempts = [() => promisesOf(storage).open(path, options)]
     if (!makesFile) {
       for (const format of formats) attempts.push(() => openCompressed(path + format.suffix, format, options))
       // A writer that inflates the file makes the plain one before it removes the other.
@@ -276,7 +276,7 @@ function createPlainStorage (storage = fileStorage) {
 
   /** @type {NonNullable<Storage['watch']>} */
   function watch (path, onEvent, cb) {
-    const watchOne = (/** @type {string} */ name) => call(storage, 'watch', name, onEvent)
+    const watchOne = (/** @type {string} */ name) => promisesOf(storage).watch(name, onEvent)
     const watching = formats.reduce((before, { suffix }) => before.catch(() => watchOne(path + suffix)), watchOne(path))
     toCallback(watching, cb)
   }
