@@ -1,5 +1,5 @@
 'use strict'
-// Exports the parts that handle the bytes of a log, of both families of framings: they frame, walk and check bytes in
+// Exports the parts that handle the bytes of a log, of all families of framings: they frame, walk and check bytes in
 // memory, without any I/O. survey.js exports the parts that examine damaged logs; most programs never load it.
 
 const {
@@ -26,6 +26,7 @@ const { assembleRecord, findReach, findRecordEnd } = require('./lib/frames')
 const { UNSURE_GAP, checkPage, findFrame, readNext } = require('./lib/pages')
 const { TailWalk } = require('./lib/tail-walk')
 const { Repacker } = require('./lib/repack')
+const { LineWalk, checkLine, findFirstLine, isWholeObject, looksLikeLines } = require('./lib/lines')
 const { FRAME_HEAD_SIZE, OffsetFraming, isAllZero, offsetFramings } = require('./lib/offset-framing')
 
 /**
@@ -111,6 +112,11 @@ exports.findFrame = findFrame
 exports.readNext = readNext
 exports.TailWalk = TailWalk
 exports.Repacker = Repacker
+exports.LineWalk = LineWalk
+exports.checkLine = checkLine
+exports.findFirstLine = findFirstLine
+exports.isWholeObject = isWholeObject
+exports.looksLikeLines = looksLikeLines
 exports.FRAME_HEAD_SIZE = FRAME_HEAD_SIZE
 exports.OffsetFraming = OffsetFraming
 exports.isAllZero = isAllZero

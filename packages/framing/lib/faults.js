@@ -27,7 +27,8 @@ const FAULTS = Object.freeze({
   LENGTH: 'the length of a record',
   BATCH: 'the end of its last batch',
   ABSENT: 'all of it: it is missing',
-  CUT_OFF: 'all of it, since the file ends before,'
+  CUT_OFF: 'all of it, since the file ends before,',
+  HOLE: 'what was written there is lost, zeros are in its place: that'
 })
 
 /** What is wrong with a damaged range, in words. @param {Damage} damage */

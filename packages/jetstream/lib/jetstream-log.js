@@ -54,6 +54,8 @@ class Log extends BaseLog {
       durable: false,
       onCorrupt: false,
       partitions: false,
+      del: true,
+      uniqueSeqs: true,
       flushSync: false
     }
     const { lifecycle } = this.#core

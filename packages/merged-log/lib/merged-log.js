@@ -66,7 +66,9 @@ class Log {
       flushSync: false,
       compact: false,
       snapshot: false,
-      partitions: false
+      partitions: false,
+      del: false,
+      uniqueSeqs: true
     })
     this.#lifecycle = new Lifecycle((name) => errors.closedError(name, folder))
     for (const [name, count] of Object.entries({ ...WRITING, ...BY_SEQ })) this.#refuse(name, count)

@@ -35,7 +35,8 @@ const codecs = Object.freeze({ json: createJsonCodec({ strict: true }), binary: 
 
 /**
  * Opens a log of one file, or creates it, and returns it at once: calls wait until it is loaded. New logs are checked
- * logs of JSON. It throws only if an option is wrong.
+ * logs of JSON; a file whose name ends in `.jsonl` or `.ndjson` becomes a text file of JSON, a line a record. It throws
+ * only if an option is wrong.
  * @template [T=any]
  * @param {string | URL} path
  * @param {OpenOptions<T>} [options]
@@ -44,9 +45,14 @@ const codecs = Object.freeze({ json: createJsonCodec({ strict: true }), binary: 
  */
 function open (path, options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`open: expected options, got ${String(options)}`)
-  const { codec = 'json', ...others } = options
+  const { codec = 'json', framing = framingOf(path), ...others } = options
   const chosen = /** @type {Codec<T>} */ (typeof codec === 'string' ? codecOf(codec) : codec)
-  return OffsetLog(path, { strict: true, ...others, codec: chosen })
+  return OffsetLog(path, { strict: true, framing, ...others, codec: chosen })
+}
+
+/** The framing that a new file of this name gets. @type {(path: string | URL) => 'lines' | 'checked'} */
+function framingOf (path) {
+  return /\.(jsonl|ndjson)$/i.test(String(path)) ? 'lines' : 'checked'
 }
 
 /**
@@ -59,4 +65,5 @@ function codecOf (name) {
 }
 
 exports.codecs = codecs
+exports.framingOf = framingOf
 exports.open = open

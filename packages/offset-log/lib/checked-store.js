@@ -43,7 +43,7 @@ class CheckedStore {
     this.name = 'checked'
     /** The name of the codec in the head; null if there is none. @type {string | null} */
     this.codecName = header.codec || null
-    this.supports = { atomicBatch: true, onCorrupt: true, compact: true }
+    this.supports = { atomicBatch: true, onCorrupt: true, compact: true, del: true, uniqueSeqs: true }
     /** Whether the log has switched, or is switching, to another file. */
     this.isReplaced = false
     /** The words of a file with a dictionary; null without. */

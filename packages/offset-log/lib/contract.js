@@ -213,6 +213,8 @@
  * @property {boolean} flushSync  `flushSync` and `appendSync` are possible.
  * @property {boolean} onCorrupt  `onCorrupt: 'skip'` is possible: reads can continue after damage.
  * @property {boolean} partitions  `partitions` is possible.
+ * @property {boolean} del  `del` is possible.
+ * @property {boolean} uniqueSeqs  No seq is given twice: also not after a power cut has taken the record that had it.
  */
 
 /**

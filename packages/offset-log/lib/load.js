@@ -6,6 +6,7 @@ const { abortError, pause, promisesOf, toPromise } = require('@millrace/flow')
 const { openChecked, openNewChecked } = require('./recover/open-checked')
 const { detectFraming } = require('./recover/identify')
 const { offsetFramings } = require('@millrace/framing')
+const { openLines } = require('./recover/open-lines')
 const { openOffset } = require('./recover/open-offset')
 const { removeLeftover } = require('./maintenance')
 
@@ -18,7 +19,8 @@ const ATTEMPT_COUNT_MAX = 50
  * @typedef {import('./codec').RecordCodec} RecordCodec
  * @typedef {import('./checked-store').CheckedStore} CheckedStore
  * @typedef {import('./offset-store').OffsetStore} OffsetStore
- * @typedef {CheckedStore | OffsetStore} Store
+ * @typedef {import('./lines-store').LinesStore} LinesStore
+ * @typedef {CheckedStore | OffsetStore | LinesStore} Store
  */
 
 /**
@@ -152,10 +154,12 @@ async function openStore (file, framing) {
   // A checked log is never empty. An empty file is open for reading and has no framing yet; any offset framing can read
   // it.
   if (file.blocks.size.value === 0) {
+    if (framing === 'lines') return openLines(file)
     return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32)
   }
-  const found = await toPromise((cb) => detectFraming(file.blocks, cb))
-  return found === 'checked' ? openChecked(file) : openOffset(file, found)
+  const found = await toPromise((cb) => detectFraming(file.blocks, framing, cb))
+  if (found === 'checked') return openChecked(file)
+  return found === 'lines' ? openLines(file) : openOffset(file, found)
 }
 
 exports.load = load

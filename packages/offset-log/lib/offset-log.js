@@ -56,7 +56,9 @@ class Log extends BaseLog {
       durable: true,
       flushSync: false,
       onCorrupt: false,
-      partitions: true
+      partitions: true,
+      del: true,
+      uniqueSeqs: true
     }
     /** Set once loaded. @type {import('./load').Recovery | null} */
     this.recovery = null

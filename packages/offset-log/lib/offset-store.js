@@ -3,6 +3,7 @@
 
 const { LogError } = require('@millrace/errors')
 const { OffsetFraming } = require('@millrace/framing')
+const { PlainStore } = require('./plain-store')
 const { followFrames } = require('./read/follow-log')
 const { OffsetReader, locateBoundary } = require('./read/offset-reader')
 const { RecordPeeker, deleteRecords, readRecord } = require('./read/offset-record')
@@ -14,52 +15,22 @@ const { detectFraming } = require('./recover/identify')
  * @typedef {(err: Error | null) => void} Done
  */
 
-class OffsetStore {
+class OffsetStore extends PlainStore {
   /**
    * @param {LogFile} file
    * @param {import('@millrace/framing').OffsetFraming} framing
    */
   constructor (file, framing) {
-    this.name = framing.name
-    /** These framings do not store it. @type {string | null} */
-    this.codecName = null
-    this.supports = { atomicBatch: false, onCorrupt: false, compact: false }
-    /** Always false: its files are never compacted. */
-    this.isReplaced = false
-    this.recordSizeMax = Infinity
-    /** Always 0: flumelog-offset would take reserved zeros for a frame. */
-    this.reserveSize = 0
-    this.file = file
-    this.blocks = file.blocks
+    super(file, framing.name)
+    this.supports = { atomicBatch: false, onCorrupt: false, compact: false, del: true, uniqueSeqs: false }
     this.framing = framing
-    this.codec = file.codec
-    this.maxRecordSize = file.maxRecordSize
-    /** These framings store no dictionary. @type {import('./file-words').FileWords | null} */
-    this.words = null
-    /** Always -1: these files do not say how far they are durable. */
-    this.durableLast = -1
-    this.last = -1
-    /** Damage behind the end. @type {Error | null} */
-    this.damage = null
-    /** Position behind the last written frame. */
-    this.writtenEnd = 0
-    this.checkpoints = new NoCheckpoints(this)
     /** Gets a record without waiting, if it can. */
     this.peek = new RecordPeeker(this)
-  }
-
-  /** Position behind the last readable frame. */
-  get end () {
-    return this.file.end
   }
 
   /** How many bytes can still be appended. */
   get room () {
     return this.framing.fileSizeMax - this.writtenEnd
-  }
-
-  cacheStats () {
-    return this.blocks.cacheStats()
   }
 
   /** @param {Buffer} record */
@@ -77,38 +48,9 @@ class OffsetStore {
     return size
   }
 
-  /**
-   * @param {import('./commit').Frameable} group  its `seqs` are set
-   * @param {Buffer} target  large enough; the result uses its memory, until the next call
-   * @returns {Packed}
-   */
-  frame ({ records, ends, seqs, count }, target) {
-    const start = this.writtenEnd
-    let size = 0
-    let seq = -1
-    for (let index = 0, record = 0; index < count; index++) {
-      for (const end = ends[index]; record < end; record++) {
-        seq = start + size
-        size += this.framing.writeFrame(records[record], seq, target, size)
-      }
-      seqs[index] = seq
-    }
-    return { bytes: target.subarray(0, size), seq, tail: { end: start + size, shift: 0, chainCrc: 0 } }
-  }
-
-  /** @param {Packed} packed  was written to the file */
-  noteWritten ({ tail }) {
-    this.writtenEnd = tail.end
-  }
-
-  /** @param {Packed} packed  becomes readable */
-  show ({ tail }) {
-    this.file.end = tail.end
-  }
-
-  /** @param {number} end  of what is written and readable */
-  setEnd (end) {
-    this.file.end = this.writtenEnd = end
+  /** @type {import('./plain-store').WriteFrame} */
+  writeFrame (record, seq, target, offset) {
+    return this.framing.writeFrame(record, seq, target, offset)
   }
 
   /**
@@ -121,11 +63,6 @@ class OffsetStore {
       if (err) cb(err)
       else cb(null, new OffsetReader(this, range, position))
     })
-  }
-
-  /** Where the records are in the file, from the first one on. */
-  get extent () {
-    return { start: 0, end: this.end }
   }
 
   /** @type {import('./load').CheckedStore['readRecord']} */
@@ -151,18 +88,13 @@ class OffsetStore {
     this._followFraming((err) => err ? cb(err) : followFrames(this, cb))
   }
 
-  /** Empties the caches, because another process may have changed the file. */
-  forget () {
-    this.blocks.invalidate()
-  }
-
   /**
    * The framing of a file that was empty when it was opened becomes known with its first record.
    * @type {(cb: Done) => void}
    */
   _followFraming (cb) {
     if (this.end > 0 || this.blocks.size.value === 0) return cb(null)
-    detectFraming(this.blocks, (err, framing) => {
+    detectFraming(this.blocks, this.name, (err, framing) => {
       if (framing instanceof OffsetFraming) {
         this.framing = framing
         this.name = framing.name
@@ -170,61 +102,6 @@ class OffsetStore {
       // If the format is unknown, the first record is not whole yet.
       cb(err instanceof LogError && err.code === 'ERR_LOG_UNKNOWN_FORMAT' ? null : err)
     })
-  }
-
-  /** @param {(err: null, size: number) => void} cb */
-  measureReclaimable (cb) {
-    cb(null, 0)
-  }
-}
-
-/** Stands for `Checkpoints`: an offset log says neither how far it is durable nor which positions were lost. */
-class NoCheckpoints {
-  #store
-  /** Whether everything was synced since the log was opened. */
-  isClean = false
-
-  /** @param {OffsetStore} store */
-  constructor (store) {
-    this.#store = store
-  }
-
-  get isFinished () {
-    return this.isClean
-  }
-
-  prepareAppend () {
-    return null
-  }
-
-  /** @returns {import('./load').Mark} */
-  mark () {
-    const { file, writtenEnd } = this.#store
-    return { since: file.writtenSince, end: writtenEnd, shift: 0, chainCrc: 0, last: -1 }
-  }
-
-  synced () {
-    this.isClean = true
-  }
-
-  noteSynced () {
-    this.isClean = true
-  }
-
-  async finish () {}
-
-  completeNow () {}
-
-  prepareAppendNow () {}
-
-  get canFinishNow () {
-    const { blocks, writtenEnd } = this.#store
-    return blocks.size.value === writtenEnd
-  }
-
-  finishNow () {
-    this.#store.blocks.syncNow()
-    this.isClean = true
   }
 }
 

@@ -9,7 +9,7 @@ const { createFileHeader, encodeHead, offsetFramings } = require('@millrace/fram
 
 const RECORD_SIZE_MAX = 2 ** 30
 const CACHE_SIZE = 16 * 1024 * 1024
-const FRAMINGS = ['checked', ...Object.keys(offsetFramings)]
+const FRAMINGS = ['checked', 'lines', ...Object.keys(offsetFramings)]
 const FSYNC_MODES = ['always', 'interval', 'never']
 const CORRUPT_MODES = ['error', 'skip']
 const ID = /^[0-9a-f]{32}$/
@@ -20,7 +20,7 @@ const KNOWN = ['codec', 'framing', 'id', 'blockSize', 'flags', 'cache', 'fsync',
 /** By call. */
 const CALL_OPTIONS = { flushSync: ['sync'], append: ['seqs'], appendSync: ['sync', 'seqs'] }
 
-/** @typedef {'checked' | 'offset32' | 'offset48' | 'offset53'} FramingName */
+/** @typedef {'checked' | 'lines' | 'offset32' | 'offset48' | 'offset53'} FramingName */
 
 /**
  * @template [T=any]
@@ -30,7 +30,7 @@ const CALL_OPTIONS = { flushSync: ['sync'], append: ['seqs'], appendSync: ['sync
  *   with ERR_CODEC_MISMATCH and changes nothing.
  * @property {FramingName} [framing]  The format of a new file, `checked` by default. The format of an existing file is
  *   detected. The offset framings `offset32`, `offset48` and `offset53` are those of flumelog-offset: they have no
- *   checksums and mark no batches. `offset32` ends at 4 GiB.
+ *   checksums and mark no batches. `offset32` ends at 4 GiB. `lines` is a plain text file, such as JSON Lines.
  * @property {string} [id]  Names a new log, in 32 hex digits; random by default. An existing log keeps its own. The
  *   offset framings store none. The files of one segmented log share it.
  * @property {number} [blockSize]  The unit of caching in the offset framings, in bytes; 64 KiB by default. The checked

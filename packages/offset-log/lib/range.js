@@ -159,7 +159,8 @@ const SHORT_COUNT_MAX = 3
  * @typedef {import('./read/offset-reader').OffsetReader} OffsetReader
  * @typedef {import('./read/forward-reader').ForwardReader} ForwardReader
  * @typedef {import('./read/backward-reader').BackwardReader} BackwardReader
- * @typedef {OffsetReader | ForwardReader | BackwardReader} StoreReader  reads a range of one file
+ * @typedef {import('./read/lines-reader').LinesReader} LinesReader
+ * @typedef {OffsetReader | LinesReader | ForwardReader | BackwardReader} StoreReader  reads a range of one file
  * @typedef {(err: Error | null, records?: RecordRun) => void} NextCallback
  */
 

@@ -10,6 +10,7 @@ const { SeqReservation, readHead } = require('@millrace/framing')
 const { writeAside } = require('./copy/aside')
 const { DamageList, describeSource, encodeHeadOf } = require('@millrace/framing/survey')
 const { readHeadBytes, surveyFile } = require('./copy/survey-file')
+const { LinesStore } = require('./lines-store')
 const { OffsetStore } = require('./offset-store')
 
 // A compaction may replace the file during the copy. Then the copy begins again.
@@ -77,6 +78,7 @@ async function copy (file, output, onPosition) {
     const { store } = file
     try {
       if (store instanceof OffsetStore) await copyOffset(store, output, onPosition)
+      else if (store instanceof LinesStore) await copyLines(store, output, onPosition)
       else await copyChecked(file, store, output, onPosition)
       return
     } catch (err) {
@@ -143,6 +145,21 @@ async function copyOffset ({ blocks, framing, end }, output, onProgress) {
     await output.drain()
   }
   if (walk.error) throw walk.error
+  await output.flush()
+}
+
+/**
+ * Copies the bytes as they are: lines are never changed.
+ * @type {(store: LinesStore, output: Output, onProgress: (position: number) => void) => Promise<void>}
+ */
+async function copyLines ({ blocks, end }, output, onProgress) {
+  const window = blocks.createSpanReader()
+  for (let at = 0; at < end; at = window.end) {
+    await promisesOf(window).loadForward(at, 1, end)
+    output.append(window.buffer.subarray(at - window.start, window.end - window.start))
+    onProgress(window.end)
+    await output.drain()
+  }
   await output.flush()
 }
 

@@ -77,10 +77,14 @@ async function tellFraming (blocks, known) {
   if (blocks.size.value === 0) return { legacy: null }
   let framing
   try {
-    framing = await detect(blocks)
+    framing = await detect(blocks, 'checked')
   } catch (err) {
     if (!isUnknown(err)) throw err
     return guessFraming(blocks, err)
+  }
+  if (framing === 'lines') {
+    throw new LogError('ERR_NOT_SUPPORTED', `verify: ${blocks.path} is a text file, and its lines have no checksums; reading it ` +
+      'reports lines that were lost', { path: blocks.path })
   }
   return framing === 'checked' ? { checked: await readSource(blocks) } : { legacy: framing }
 }

@@ -75,6 +75,8 @@ class Log extends BaseLog {
       durable: true,
       onCorrupt: true,
       partitions: false,
+      del: true,
+      uniqueSeqs: true,
       flushSync: false
     }
     /** Set once loaded: what opening found wrong in the newest segment; null if nothing. @type {any} */

@@ -10,7 +10,7 @@ const { promisesOf } = require('@millrace/flow')
 const { HEADER_POSITIONS, HEADER_SIZE, decodeFileHeader } = require('@millrace/framing')
 const { OffsetLog } = require('@millrace/offset-log')
 const { detectFraming } = require('@millrace/offset-log/copies')
-const { codecs } = require('../open')
+const { codecs, framingOf } = require('../open')
 const { createLineCodec, createTally } = require('./line-codecs')
 const { spool } = require('./spool')
 
@@ -53,10 +53,10 @@ async function readIdentity (path) {
     const identity = { path: blocks.path, size, framing: null, codec: null }
     if (size === 0) return identity
     const framing = await new Promise((resolve, reject) => {
-      detectFraming(blocks, (err, found) => err ? reject(err) : resolve(found))
+      detectFraming(blocks, framingOf(path), (err, found) => err ? reject(err) : resolve(found))
     })
-    if (framing !== 'checked') return { ...identity, framing: framing.name }
-    return { ...identity, framing, codec: await readCodecName(blocks) }
+    if (framing === 'checked') return { ...identity, framing, codec: await readCodecName(blocks) }
+    return { ...identity, framing: framing === 'lines' ? framing : framing.name }
   } finally {
     await promisesOf(blocks).close()
   }

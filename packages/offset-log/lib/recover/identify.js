@@ -1,14 +1,17 @@
 'use strict'
 // Identifies a file before it is opened as a log: its framing, and the id of its log. A checked log begins with a
-// magic. An offset log begins with a frame whose two sizes and end agree.
+// magic. An offset log begins with a frame whose two sizes and end agree. JSON Lines begin with an object.
 
 const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { promisesOf } = require('@millrace/flow')
 const {
   AREA_SIZE, FRAME_HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, decodeFileHeader, encodeFileHeader, hasMagic,
-  offsetFramings
+  looksLikeLines, offsetFramings
 } = require('@millrace/framing')
+
+/** How much of a file is looked at to see whether it is text. */
+const LOOK_SIZE = 4096
 
 /**
  * @typedef {import('@millrace/framing').OffsetFraming} OffsetFraming
@@ -18,9 +21,10 @@ const {
 /**
  * Writes nothing.
  * @param {BlockFileHandle} blocks  open and not empty
- * @param {(err: Error | null, framing?: 'checked' | OffsetFraming) => void} cb  ERR_LOG_UNKNOWN_FORMAT
+ * @param {string} expected  framing: any file that nothing else can have written is taken for lines, if it is `lines`
+ * @param {(err: Error | null, framing?: 'checked' | 'lines' | OffsetFraming) => void} cb  ERR_LOG_UNKNOWN_FORMAT
  */
-function detectFraming (blocks, cb) {
+function detectFraming (blocks, expected, cb) {
   const [first, second] = HEADER_POSITIONS
   isChecked(blocks, first, (err, isOne) => {
     if (err || isOne) return cb(err, 'checked')
@@ -28,8 +32,9 @@ function detectFraming (blocks, cb) {
       if (err || framing) return cb(err, framing)
       // The second header comes last: a record of an offset log may hold the magic at its position.
       isChecked(blocks, second, (err, isOne) => {
-        if (err || isOne) cb(err, 'checked')
-        else cb(unknownFormat(blocks.path))
+        if (err || isOne) return cb(err, 'checked')
+        if (expected === 'lines') return cb(null, 'lines')
+        areLines(blocks, (err, isOne) => err || isOne ? cb(err, 'lines') : cb(unknownFormat(blocks.path)))
       })
     })
   })
@@ -40,6 +45,12 @@ function isChecked (blocks, position, cb) {
   if (blocks.size.value < position + HEADER_SIZE) return cb(null, false)
   const bytes = Buffer.alloc(HEADER_SIZE)
   blocks.readInto(bytes, position, (err) => cb(err, hasMagic(bytes)))
+}
+
+/** @type {(blocks: BlockFileHandle, cb: (err: Error | null, isOne?: boolean) => void) => void} */
+function areLines (blocks, cb) {
+  const bytes = Buffer.alloc(Math.min(blocks.size.value, LOOK_SIZE))
+  blocks.readInto(bytes, 0, (err) => cb(err, looksLikeLines(bytes)))
 }
 
 /** @type {(blocks: BlockFileHandle, cb: (err: Error | null, framing?: OffsetFraming) => void) => void} */

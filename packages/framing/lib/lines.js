@@ -1,0 +1,263 @@
+'use strict'
+// Writes and walks the lines of a plain text file, such as JSON Lines, without any I/O. The bytes of the file are the
+// lines, and nothing else:
+//
+//   file := [byte-order mark] line*
+//   line := text ["\r"] "\n"
+//
+// A seq is the position of a line. A blank line is no record. Text has no zero byte: where a file has them, the bytes
+// that were written there were lost, as a file system may lose them when the power goes. Such a hole, and what is left
+// of the lines that it cuts, is damage.
+
+const { LogError } = require('@millrace/errors')
+const { tooLargeToRead } = require('./faults')
+
+const LINE_FEED = 10
+const CARRIAGE_RETURN = 13
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+/** How many bytes the walk asks for if a line goes on behind the window; each time twice as many. */
+const NEED_MIN = 512
+const NOWHERE = -1
+
+/**
+ * @typedef {import('./offset-framing').RecordRun} RecordRun
+ * @typedef {import('./offset-framing').Window} Window
+ * @typedef {import('./faults').Damage} Damage
+ */
+
+/** Walks the lines of a file in either direction. */
+class LineWalk {
+  /**
+   * @param {number} position  where to begin: the start of a line, or the end of one to walk backward
+   * @param {number} start  of the first line in the file
+   * @param {number} maxRecordSize  in bytes
+   */
+  constructor (position, start, maxRecordSize) {
+    /** Of the next line: its start when walking forward, its end when walking backward. */
+    this.position = position
+    /** How many bytes from there the window must hold to go on; 0 if bytes are not what is missing. */
+    this.need = 0
+    /** The line at the position is too large. @type {LogError | null} */
+    this.error = null
+    /** The hole that was passed last. The walk stopped behind it, and has told it once. @type {Damage | null} */
+    this.damage = null
+    /** Inside a hole: where it begins, or ends when walking backward. */
+    this._hole = NOWHERE
+    this._start = start
+    this._maxRecordSize = maxRecordSize
+  }
+
+  /** Whether a hole has begun whose end is not known yet. */
+  get isInHole () {
+    return this._hole !== NOWHERE
+  }
+
+  /** Continues at another position. @param {number} position */
+  restart (position) {
+    this.position = position
+    this.need = 0
+    this.error = this.damage = null
+    this._hole = NOWHERE
+  }
+
+  /**
+   * Collects the lines that begin at `position` or behind, and before `stop`. Stops behind a hole.
+   * @param {Window} window  holds the position
+   * @param {number} stop
+   * @param {number} end  where the last line of the log ends, with or without a line break
+   * @param {RecordRun} run  gets records until it is full
+   */
+  forward (window, stop, end, run) {
+    const { buffer, start: base } = window
+    const held = Math.min(window.end, end) - base
+    const stopOffset = Math.min(stop, end) - base
+    let at = this.position - base
+    this.need = 0
+    this.damage = null
+    let nextZero = findByte(buffer, 0, at, held)
+    while ((at < stopOffset || this._hole !== NOWHERE) && !run.isFull) {
+      if (this._hole !== NOWHERE || nextZero === at) {
+        at = this._passHole(window, at, held, end)
+        if (this.need > 0 || this.error || this.damage) break
+        nextZero = findByte(buffer, 0, at, held)
+        continue
+      }
+      const found = buffer.indexOf(LINE_FEED, at)
+      const lineEnd = found === -1 || found >= held ? held : found
+      if (nextZero < lineEnd) {
+        this._hole = base + at
+        at = nextZero
+        continue
+      }
+      if (lineEnd === held && base + held < end) {
+        this._ask(base + at, held - at)
+        break
+      }
+      const textEnd = lineEnd > at && buffer[lineEnd - 1] === CARRIAGE_RETURN ? lineEnd - 1 : lineEnd
+      if (textEnd - at > this._maxRecordSize) {
+        this.error = tooLargeToRead(base + at, textEnd - at, this._maxRecordSize)
+        break
+      }
+      if (textEnd > at) run.add(base + at, at, textEnd)
+      at = Math.min(lineEnd + 1, held)
+    }
+    this.position = base + at
+  }
+
+  /**
+   * Passes zeros and what is left of the lines around them. A whole object that stands behind the zeros is a line of
+   * its own: somebody has appended it there.
+   * @type {(window: Window, at: number, held: number, end: number) => number} the offset to go on from
+   */
+  _passHole ({ buffer, start: base }, at, held, end) {
+    if (this._hole === NOWHERE) this._hole = base + at
+    for (;;) {
+      while (at < held && buffer[at] === 0) at++
+      const found = at < held ? buffer.indexOf(LINE_FEED, at) : -1
+      const lineEnd = found === -1 || found >= held ? held : found
+      const zero = findByte(buffer, 0, at, lineEnd)
+      if (zero < lineEnd) {
+        at = zero
+        continue
+      }
+      if (lineEnd === held && base + held < end) {
+        this._ask(base + at, held - at)
+        return at
+      }
+      const next = isWholeObject(buffer, at, lineEnd) ? at : Math.min(lineEnd + 1, held)
+      this.damage = { start: this._hole, end: base + next, fault: 'HOLE' }
+      this._hole = NOWHERE
+      return next
+    }
+  }
+
+  /**
+   * Collects the lines that end at `position` or before, last first, down to seq `stop`. Stops before a hole.
+   * @param {Window} window  holds the byte before the position
+   * @param {number} stop  the lowest wanted seq
+   * @param {RecordRun} run
+   */
+  backward (window, stop, run) {
+    const { buffer, start: base } = window
+    let at = this.position - base
+    this.need = 0
+    this.damage = null
+    while ((base + at > stop || this._hole !== NOWHERE) && !run.isFull) {
+      const first = Math.max(0, this._start - base)
+      if (at <= first) {
+        if (base <= this._start) break
+        this.need = NEED_MIN
+        break
+      }
+      const isBroken = this._hole === NOWHERE && buffer[at - 1] === LINE_FEED
+      const lineEnd = isBroken ? at - 1 : at
+      const found = lineEnd > first ? buffer.lastIndexOf(LINE_FEED, lineEnd - 1) : -1
+      const isStartHeld = found >= first || base <= this._start
+      const lineStart = found >= first ? found + 1 : first
+      const zero = lineEnd > lineStart ? buffer.lastIndexOf(0, lineEnd - 1) : -1
+      if (this._hole !== NOWHERE || zero >= lineStart) {
+        if (this._hole === NOWHERE) {
+          const rest = zero + 1
+          if (isWholeObject(buffer, rest, lineEnd)) {
+            if (base + rest >= stop) run.add(base + rest, rest, withoutReturn(buffer, rest, lineEnd))
+            this._hole = base + rest
+          } else {
+            this._hole = base + at
+          }
+        }
+        at = lineStart
+        if (isStartHeld) {
+          this.damage = { start: base + at, end: this._hole, fault: 'HOLE' }
+          this._hole = NOWHERE
+          break
+        }
+        continue
+      }
+      if (!isStartHeld) {
+        this._ask(base + first, at - first)
+        break
+      }
+      const textEnd = withoutReturn(buffer, lineStart, lineEnd)
+      if (textEnd - lineStart > this._maxRecordSize) {
+        this.error = tooLargeToRead(base + lineStart, textEnd - lineStart, this._maxRecordSize)
+        break
+      }
+      if (textEnd > lineStart && base + lineStart >= stop) run.add(base + lineStart, lineStart, textEnd)
+      at = lineStart
+    }
+    this.position = base + at
+  }
+
+  /** The line goes on behind the window. @type {(seq: number, size: number) => void} `size`: of what is held */
+  _ask (seq, size) {
+    if (size > this._maxRecordSize + 2) this.error = tooLargeToRead(seq, size, this._maxRecordSize)
+    else this.need = Math.max(NEED_MIN, 2 * size)
+  }
+}
+
+/** The first such byte in a range, or its end. @type {(bytes: Buffer, byte: number, start: number, end: number) => number} */
+function findByte (bytes, byte, start, end) {
+  if (start >= end) return end
+  const found = bytes.indexOf(byte, start)
+  return found === -1 || found > end ? end : found
+}
+
+/** @type {(bytes: Buffer, start: number, end: number) => number} the end of a line's text */
+function withoutReturn (bytes, start, end) {
+  return end > start && bytes[end - 1] === CARRIAGE_RETURN ? end - 1 : end
+}
+
+/**
+ * Whether the bytes are one JSON object. No object is the end of another one: a line that lost its beginning is never
+ * taken for whole.
+ * @type {(bytes: Buffer, start: number, end: number) => boolean}
+ */
+function isWholeObject (bytes, start, end) {
+  if (bytes[start] !== 0x7b || end - start < 2) return false
+  try {
+    JSON.parse(bytes.toString('utf8', start, end))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Why a record cannot be a line; null if it can.
+ * @type {(record: Buffer) => LogError | null} ERR_RECORD_UNREPRESENTABLE
+ */
+function checkLine (record) {
+  const { length } = record
+  if (length === 0) return unrepresentable('an empty record would be a blank line')
+  if (record.includes(LINE_FEED)) return unrepresentable(`the record has a line break, at byte ${record.indexOf(LINE_FEED)}`)
+  if (record[length - 1] === CARRIAGE_RETURN) return unrepresentable('the record ends with a carriage return')
+  if (record.includes(0)) return unrepresentable(`the record has a zero byte, at byte ${record.indexOf(0)}`)
+  return null
+}
+
+/** @param {string} found */
+function unrepresentable (found) {
+  return new LogError('ERR_RECORD_UNREPRESENTABLE', `append: ${found}, and a record of the framing lines is one line of text; ` +
+    'use a codec that writes one, such as that of @millrace/json-codec')
+}
+
+/**
+ * Whether a file that begins so can be a log of lines: it begins with an object, and has no zero byte.
+ * @param {Buffer} bytes  the first ones of the file
+ */
+function looksLikeLines (bytes) {
+  const start = findFirstLine(bytes)
+  return bytes[start] === 0x7b && !bytes.includes(0)
+}
+
+/** Where the first line begins: behind a byte-order mark. @param {Buffer} bytes  the first ones of the file */
+function findFirstLine (bytes) {
+  const { length } = BYTE_ORDER_MARK
+  return bytes.length >= length && bytes.subarray(0, length).equals(BYTE_ORDER_MARK) ? length : 0
+}
+
+exports.LineWalk = LineWalk
+exports.checkLine = checkLine
+exports.findFirstLine = findFirstLine
+exports.isWholeObject = isWholeObject
+exports.looksLikeLines = looksLikeLines

@@ -1,0 +1,108 @@
+'use strict'
+// The store of a log of lines: a plain text file. What its lines are is in lines.js of framing.
+
+const { LogError } = require('@millrace/errors')
+const { checkLine } = require('@millrace/framing')
+const { PlainStore } = require('./plain-store')
+const { followLines } = require('./read/follow-lines')
+const { LinesReader, locateLine } = require('./read/lines-reader')
+const { LinePeeker, readLine } = require('./read/lines-record')
+
+const LINE_FEED = 10
+
+class LinesStore extends PlainStore {
+  /**
+   * @param {import('./load').LogFile} file
+   * @param {number} start  of the first line
+   */
+  constructor (file, start) {
+    super(file, 'lines')
+    this.supports = { atomicBatch: false, onCorrupt: true, compact: false, del: false, uniqueSeqs: false }
+    /** Where the first line begins: behind a byte-order mark. */
+    this.start = start
+    /** Whether the last line has no line break yet. The next append writes it. */
+    this.isUnbroken = false
+    /** Gets a record without waiting, if it can. */
+    this.peek = new LinePeeker(this)
+  }
+
+  get extent () {
+    return { start: this.start, end: this.end }
+  }
+
+  /** How many bytes can still be appended. */
+  get room () {
+    return Number.MAX_SAFE_INTEGER - this.writtenEnd
+  }
+
+  /** @param {Buffer} record */
+  checkRecord (record) {
+    return checkLine(record)
+  }
+
+  /** Of the line break. */
+  get frameOverhead () {
+    return 1
+  }
+
+  /** How many bytes one write of these lines takes at most. @type {(linesSize: number) => number} */
+  writeSizeMax (size) {
+    return size + 1
+  }
+
+  /** @type {PlainStore['frame']} */
+  frame (group, target) {
+    if (!this.isUnbroken) return super.frame(group, target)
+    target[0] = LINE_FEED
+    return super.frame(group, target, 1)
+  }
+
+  /** @type {import('./plain-store').WriteFrame} */
+  writeFrame (record, seq, target, offset) {
+    target.set(record, offset)
+    target[offset + record.length] = LINE_FEED
+    return record.length + 1
+  }
+
+  /** @type {PlainStore['noteWritten']} */
+  noteWritten (packed) {
+    super.noteWritten(packed)
+    this.isUnbroken = false
+  }
+
+  /**
+   * @param {import('./read/record-reader').StoreRange} range
+   * @param {(err: Error | null, reader?: LinesReader) => void} cb
+   */
+  openReader (range, cb) {
+    const { from, stop, reverse } = range
+    locateLine(this, reverse ? stop : from, reverse, (err, position = 0) => {
+      if (err) cb(err)
+      else cb(null, new LinesReader(this, range, position))
+    })
+  }
+
+  /** @type {import('./load').CheckedStore['readRecord']} */
+  readRecord (seq, cb) {
+    readLine(this, seq, cb)
+  }
+
+  /** @type {import('./load').CheckedStore['deleteRecords']} */
+  deleteRecords (seqs, cb) {
+    // A compaction calls it without seqs, to wait for deletions.
+    if (seqs.length === 0) return cb(null)
+    cb(new LogError('ERR_NOT_SUPPORTED', `del: ${this.blocks.path} is a text file, whose lines cannot be erased in place; ` +
+      'copy the lines to keep into another log', { path: this.blocks.path }))
+  }
+
+  /**
+   * Finds what another process appended. Refresh the file's size first.
+   * @type {import('./load').CheckedStore['follow']}
+   */
+  follow (cb) {
+    this.forget()
+    followLines(this, cb)
+  }
+}
+
+exports.LinesStore = LinesStore
