@@ -26,7 +26,9 @@ const { assembleRecord, findReach, findRecordEnd } = require('./lib/frames')
 const { UNSURE_GAP, checkPage, findFrame, readNext } = require('./lib/pages')
 const { TailWalk } = require('./lib/tail-walk')
 const { Repacker } = require('./lib/repack')
-const { LineWalk, checkLine, findFirstLine, isWholeObject, looksLikeLines } = require('./lib/lines')
+const {
+  LineWalk, checkLine, findFirstLine, isWholeObject, looksLikeLines, withoutReturn
+} = require('./lib/lines')
 const { FRAME_HEAD_SIZE, OffsetFraming, isAllZero, offsetFramings } = require('./lib/offset-framing')
 
 /**
@@ -117,6 +119,7 @@ exports.checkLine = checkLine
 exports.findFirstLine = findFirstLine
 exports.isWholeObject = isWholeObject
 exports.looksLikeLines = looksLikeLines
+exports.withoutReturn = withoutReturn
 exports.FRAME_HEAD_SIZE = FRAME_HEAD_SIZE
 exports.OffsetFraming = OffsetFraming
 exports.isAllZero = isAllZero

@@ -71,37 +71,37 @@ class LineWalk {
     const { buffer, start: base } = window
     const held = Math.min(window.end, end) - base
     const stopOffset = Math.min(stop, end) - base
+    const isEndHeld = base + held >= end
     let at = this.position - base
     this.need = 0
     this.damage = null
     let nextZero = findByte(buffer, 0, at, held)
-    while ((at < stopOffset || this._hole !== NOWHERE) && !run.isFull) {
-      if (this._hole !== NOWHERE || nextZero === at) {
-        at = this._passHole(window, at, held, end)
-        if (this.need > 0 || this.error || this.damage) break
+    while ((at < stopOffset || this.isInHole) && !run.isFull && !this._isStopped) {
+      const lineEnd = this.isInHole ? held : findByte(buffer, LINE_FEED, at, held)
+      if (this.isInHole || nextZero < lineEnd) {
+        const zero = this.isInHole ? at : nextZero
+        if (!this.isInHole) this._hole = base + at
+        at = this._passHole(window, zero, held, end)
         nextZero = findByte(buffer, 0, at, held)
-        continue
-      }
-      const found = buffer.indexOf(LINE_FEED, at)
-      const lineEnd = found === -1 || found >= held ? held : found
-      if (nextZero < lineEnd) {
-        this._hole = base + at
-        at = nextZero
-        continue
-      }
-      if (lineEnd === held && base + held < end) {
+      } else if (lineEnd === held && !isEndHeld) {
         this._ask(base + at, held - at)
-        break
+      } else {
+        this._take(base, at, withoutReturn(buffer, at, lineEnd), run)
+        if (this.error === null) at = Math.min(lineEnd + 1, held)
       }
-      const textEnd = lineEnd > at && buffer[lineEnd - 1] === CARRIAGE_RETURN ? lineEnd - 1 : lineEnd
-      if (textEnd - at > this._maxRecordSize) {
-        this.error = tooLargeToRead(base + at, textEnd - at, this._maxRecordSize)
-        break
-      }
-      if (textEnd > at) run.add(base + at, at, textEnd)
-      at = Math.min(lineEnd + 1, held)
     }
     this.position = base + at
+  }
+
+  /** Whether the walk cannot go on in this window, or is behind a hole. */
+  get _isStopped () {
+    return this.need > 0 || this.error !== null || this.damage !== null
+  }
+
+  /** Adds a line, unless it is blank. @type {(base: number, start: number, end: number, run: RecordRun) => void} */
+  _take (base, start, end, run) {
+    if (end - start > this._maxRecordSize) this.error = tooLargeToRead(base + start, end - start, this._maxRecordSize)
+    else if (end > start) run.add(base + start, start, end)
   }
 
   /**
@@ -110,11 +110,9 @@ class LineWalk {
    * @type {(window: Window, at: number, held: number, end: number) => number} the offset to go on from
    */
   _passHole ({ buffer, start: base }, at, held, end) {
-    if (this._hole === NOWHERE) this._hole = base + at
     for (;;) {
       while (at < held && buffer[at] === 0) at++
-      const found = at < held ? buffer.indexOf(LINE_FEED, at) : -1
-      const lineEnd = found === -1 || found >= held ? held : found
+      const lineEnd = findByte(buffer, LINE_FEED, at, held)
       const zero = findByte(buffer, 0, at, lineEnd)
       if (zero < lineEnd) {
         at = zero
@@ -138,54 +136,57 @@ class LineWalk {
    * @param {RecordRun} run
    */
   backward (window, stop, run) {
-    const { buffer, start: base } = window
+    const { start: base } = window
+    const first = Math.max(stop, this._start)
     let at = this.position - base
     this.need = 0
     this.damage = null
-    while ((base + at > stop || this._hole !== NOWHERE) && !run.isFull) {
-      const first = Math.max(0, this._start - base)
-      if (at <= first) {
-        if (base <= this._start) break
-        this.need = NEED_MIN
-        break
-      }
-      const isBroken = this._hole === NOWHERE && buffer[at - 1] === LINE_FEED
-      const lineEnd = isBroken ? at - 1 : at
-      const found = lineEnd > first ? buffer.lastIndexOf(LINE_FEED, lineEnd - 1) : -1
-      const isStartHeld = found >= first || base <= this._start
-      const lineStart = found >= first ? found + 1 : first
-      const zero = lineEnd > lineStart ? buffer.lastIndexOf(0, lineEnd - 1) : -1
-      if (this._hole !== NOWHERE || zero >= lineStart) {
-        if (this._hole === NOWHERE) {
-          const rest = zero + 1
-          if (isWholeObject(buffer, rest, lineEnd)) {
-            if (base + rest >= stop) run.add(base + rest, rest, withoutReturn(buffer, rest, lineEnd))
-            this._hole = base + rest
-          } else {
-            this._hole = base + at
-          }
-        }
-        at = lineStart
-        if (isStartHeld) {
-          this.damage = { start: base + at, end: this._hole, fault: 'HOLE' }
-          this._hole = NOWHERE
-          break
-        }
-        continue
-      }
-      if (!isStartHeld) {
-        this._ask(base + first, at - first)
-        break
-      }
-      const textEnd = withoutReturn(buffer, lineStart, lineEnd)
-      if (textEnd - lineStart > this._maxRecordSize) {
-        this.error = tooLargeToRead(base + lineStart, textEnd - lineStart, this._maxRecordSize)
-        break
-      }
-      if (textEnd > lineStart && base + lineStart >= stop) run.add(base + lineStart, lineStart, textEnd)
-      at = lineStart
+    while ((base + at > first || this.isInHole) && !run.isFull && !this._isStopped) {
+      if (at === 0) this.need = NEED_MIN
+      else at = this._stepBack(window, at, stop, run)
     }
     this.position = base + at
+  }
+
+  /**
+   * Takes the line that ends at `at`, or goes back through a hole.
+   * @type {(window: Window, at: number, stop: number, run: RecordRun) => number} the offset to go on from
+   */
+  _stepBack (window, at, stop, run) {
+    const { buffer, start: base } = window
+    const first = Math.max(0, this._start - base)
+    const lineEnd = buffer[at - 1] === LINE_FEED && !this.isInHole ? at - 1 : at
+    const found = lineEnd > first ? buffer.lastIndexOf(LINE_FEED, lineEnd - 1) : -1
+    const isStartHeld = found >= first || base <= this._start
+    const lineStart = found >= first ? found + 1 : first
+    const zero = lineEnd > lineStart ? buffer.lastIndexOf(0, lineEnd - 1) : -1
+    if (this.isInHole || zero >= lineStart) {
+      if (!this.isInHole) this._enterHole(window, zero + 1, lineEnd, at, stop, run)
+      if (isStartHeld) this._leaveHole(base + lineStart)
+      return lineStart
+    }
+    if (!isStartHeld) {
+      this._ask(base + first, at - first)
+      return at
+    }
+    if (base + lineStart >= stop) this._take(base, lineStart, withoutReturn(buffer, lineStart, lineEnd), run)
+    return this.error === null ? lineStart : at
+  }
+
+  /**
+   * Comes to the last zeros of a line from behind. `rest`: where the text behind them begins.
+   * @type {(window: Window, rest: number, lineEnd: number, next: number, stop: number, run: RecordRun) => void}
+   */
+  _enterHole ({ buffer, start: base }, rest, lineEnd, next, stop, run) {
+    const isWhole = isWholeObject(buffer, rest, lineEnd)
+    this._hole = base + (isWhole ? rest : next)
+    if (isWhole && base + rest >= stop) this._take(base, rest, withoutReturn(buffer, rest, lineEnd), run)
+  }
+
+  /** @param {number} start  where the line begins that the hole is in */
+  _leaveHole (start) {
+    this.damage = { start, end: this._hole, fault: 'HOLE' }
+    this._hole = NOWHERE
   }
 
   /** The line goes on behind the window. @type {(seq: number, size: number) => void} `size`: of what is held */
@@ -195,7 +196,10 @@ class LineWalk {
   }
 }
 
-/** The first such byte in a range, or its end. @type {(bytes: Buffer, byte: number, start: number, end: number) => number} */
+/**
+ * The first such byte in a range, or its end.
+ * @type {(bytes: Buffer, byte: number, start: number, end: number) => number}
+ */
 function findByte (bytes, byte, start, end) {
   if (start >= end) return end
   const found = bytes.indexOf(byte, start)
@@ -229,9 +233,11 @@ function isWholeObject (bytes, start, end) {
 function checkLine (record) {
   const { length } = record
   if (length === 0) return unrepresentable('an empty record would be a blank line')
-  if (record.includes(LINE_FEED)) return unrepresentable(`the record has a line break, at byte ${record.indexOf(LINE_FEED)}`)
+  const lineBreak = record.indexOf(LINE_FEED)
+  if (lineBreak !== -1) return unrepresentable(`the record has a line break, at byte ${lineBreak}`)
   if (record[length - 1] === CARRIAGE_RETURN) return unrepresentable('the record ends with a carriage return')
-  if (record.includes(0)) return unrepresentable(`the record has a zero byte, at byte ${record.indexOf(0)}`)
+  const zero = record.indexOf(0)
+  if (zero !== -1) return unrepresentable(`the record has a zero byte, at byte ${zero}`)
   return null
 }
 
@@ -261,3 +267,4 @@ exports.checkLine = checkLine
 exports.findFirstLine = findFirstLine
 exports.isWholeObject = isWholeObject
 exports.looksLikeLines = looksLikeLines
+exports.withoutReturn = withoutReturn

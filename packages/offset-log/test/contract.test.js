@@ -4,7 +4,7 @@ const tape = require('tape')
 const { testLog } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
-for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
+for (const framing of ['checked', 'lines', 'offset32', 'offset48', 'offset53']) {
   testLog(tape, (path, options) => OffsetLog(path, { framing, ...options }), { name: framing })
 
   // A cold disk answers later: every read goes through the thread pool.

@@ -1,7 +1,6 @@
 'use strict'
 // Reads the lines of a range, in either direction, a run at a time.
 
-const { LogError } = require('@millrace/errors')
 const { trampoline } = require('@millrace/flow')
 const { LineWalk, damageError } = require('@millrace/framing')
 const { RecordRun } = require('../record-run')
@@ -147,7 +146,8 @@ class LinesReader {
   /** @param {number} fileEnd */
   #isAtEnd (fileEnd) {
     const { position } = this.#walk
-    return this.#reverse ? this.isDone && !this.#walk.isInHole : position >= fileEnd || (position >= this.#stop && !this.#walk.isInHole)
+    const isPastRange = this.#reverse ? this.isDone : position >= this.#stop
+    return (isPastRange && !this.#walk.isInHole) || (!this.#reverse && position >= fileEnd)
   }
 
   /** @type {(fileEnd: number, cb: (err: Error | null) => void) => void} */
@@ -175,7 +175,10 @@ function locateLine (store, bound, reverse, cb) {
   else findLineStart(store, bound, cb)
 }
 
-/** @type {(store: Pick<LinesStore, 'blocks' | 'start'>, position: number, cb: (err: Error | null, position?: number) => void) => void} */
+/**
+ * @typedef {(err: Error | null, position?: number) => void} Found
+ * @type {(store: Pick<LinesStore, 'blocks' | 'start'>, position: number, cb: Found) => void}
+ */
 function findLineStart ({ blocks, start }, position, cb) {
   const window = blocks.createSpanReader()
   let at = position
@@ -191,7 +194,7 @@ function findLineStart ({ blocks, start }, position, cb) {
   })
 }
 
-/** @type {(store: LinesStore, position: number, cb: (err: Error | null, position?: number) => void) => void} */
+/** @type {(store: LinesStore, position: number, cb: Found) => void} */
 function findLineEnd ({ blocks, end }, position, cb) {
   const window = blocks.createSpanReader()
   let at = position

@@ -2,11 +2,12 @@
 // Gets the line of a seq.
 
 const { misuse } = require('@millrace/errors')
+const { withoutReturn } = require('@millrace/framing')
 const { notFound } = require('../errors')
 const { LinesReader, locateLine } = require('./lines-reader')
 
 const LINE_FEED = 10
-const CARRIAGE_RETURN = 13
+const NOWHERE = -1
 // The first read of a line, in bytes. If the line is longer, it is read again, whole.
 const WISH = 1024
 const READ_SIZE_MAX = 64 * 1024
@@ -14,25 +15,67 @@ const READ_SIZE_MAX = 64 * 1024
 /** @typedef {import('../lines-store').LinesStore} LinesStore */
 
 /**
+ * @typedef {(err: Error | null, found?: import('../getter').Found) => void} FoundCallback
  * @param {LinesStore} store
  * @param {unknown} seq
- * @param {(err: Error | null, found?: import('../getter').Found) => void} cb  ERR_RECORD_NOT_FOUND if no line begins
- *   there, ERR_LOG_CORRUPT if it is in a hole
+ * @param {FoundCallback} cb  ERR_RECORD_NOT_FOUND if no line begins there, ERR_LOG_CORRUPT if it is in a hole
  */
 function readLine (store, seq, cb) {
   const { blocks: { path }, start, end } = store
   if (typeof seq !== 'number') return cb(misuse(`get: expected the seq of a record, got ${typeof seq}`))
   if (!Number.isSafeInteger(seq) || seq < start || seq >= end) return cb(notFound('get', path, seq))
-  // From the start of the line that the seq is in, so that no part of a line is taken for one.
+  readSize(store, seq, WISH, cb)
+}
+
+/**
+ * Reads so many bytes from the end of the line before on. If they do not reach the end of the line, reads more.
+ * @type {(store: LinesStore, seq: number, size: number, cb: FoundCallback) => void}
+ */
+function readSize (store, seq, size, cb) {
+  const { blocks, start, end } = store
+  const before = seq === start ? 0 : 1
+  const to = Math.min(end, seq + size)
+  blocks.read(seq - before, to, (err, bytes) => {
+    if (err || !bytes) return cb(err)
+    const lineEnd = findEnd(bytes, before, bytes.length)
+    const isLine = (before === 0 || bytes[0] === LINE_FEED) && lineEnd > before
+    if (!isLine) return readInContext(store, seq, cb)
+    if (lineEnd === bytes.length && to < end) {
+      return size > store.maxRecordSize ? readInContext(store, seq, cb) : readSize(store, seq, 4 * size, cb)
+    }
+    const textEnd = withoutReturn(bytes, before, lineEnd)
+    if (textEnd === before || textEnd - before > store.maxRecordSize) return readInContext(store, seq, cb)
+    cb(null, { data: bytes.subarray(before, textEnd), isDeleted: false })
+  })
+}
+
+/**
+ * Reads from the start of the line that the seq is in, so that no part of a line is taken for one.
+ * @type {(store: LinesStore, seq: number, cb: FoundCallback) => void}
+ */
+function readInContext (store, seq, cb) {
   locateLine(store, seq, false, (err, position = 0) => {
     if (err) return cb(err)
-    const reader = new LinesReader(store, { from: seq, stop: seq + 1, reverse: false, skipsDamage: position < seq }, position)
-    reader.next(end, (err, records) => {
+    const range = { from: seq, stop: seq + 1, reverse: false, skipsDamage: position < seq }
+    const reader = new LinesReader(store, range, position)
+    reader.next(store.end, (err, records) => {
       if (err || !records) return cb(err)
-      if (records.count === 0 || records.seqs[0] !== seq) return cb(notFound('get', path, seq))
+      if (records.count === 0 || records.seqs[0] !== seq) return cb(notFound('get', store.blocks.path, seq))
       cb(null, { data: Buffer.from(records.buffer.subarray(records.starts[0], records.ends[0])), isDeleted: false })
     })
   })
+}
+
+/**
+ * The offset of the line break, or `end`. A line with a zero byte seems to end where it begins.
+ * @type {(bytes: Buffer, start: number, end: number) => number}
+ */
+function findEnd (bytes, start, end) {
+  for (let at = start; at < end; at++) {
+    if (bytes[at] === LINE_FEED) return at
+    if (bytes[at] === 0) return start
+  }
+  return end
 }
 
 /**
@@ -74,37 +117,34 @@ class LinePeeker {
     const before = seq === first ? 0 : 1
     const position = seq - before
     const peeker = this.#peeker
-    if (!peeker.look(position, Math.min(WISH, end - position), Math.min(WISH, end - position), seq === this.#nextSeq)) return false
-    let textEnd = this.#findEnd(position, before)
-    for (let size = 4 * WISH; textEnd === -1 && size <= READ_SIZE_MAX; size *= 4) {
+    const wish = Math.min(WISH, end - position)
+    if (!peeker.look(position, wish, wish, seq === this.#nextSeq)) return false
+    let lineEnd = this.#findEnd(position, before)
+    for (let size = 4 * WISH; lineEnd === NOWHERE && size <= READ_SIZE_MAX; size *= 4) {
       if (!peeker.read(position, Math.min(size, end - position))) return false
-      textEnd = this.#findEnd(position, before)
+      lineEnd = this.#findEnd(position, before)
     }
     const { bytes, offset } = peeker
     const start = offset + before
-    if (textEnd <= start || (before > 0 && bytes[offset] !== LINE_FEED)) return false
-    this.#nextSeq = seq + textEnd - start + 1
-    if (bytes[textEnd - 1] === CARRIAGE_RETURN) textEnd--
+    if (lineEnd <= start || (before > 0 && bytes[offset] !== LINE_FEED)) return false
+    const textEnd = withoutReturn(bytes, start, lineEnd)
     if (textEnd === start || textEnd - start > maxRecordSize) return false
+    this.#nextSeq = seq + lineEnd - start + 1
     this.start = start
     this.end = textEnd
     return true
   }
 
   /**
-   * @type {(position: number, before: number) => number} the offset of the line's end in the bytes of the last look; -1
-   *   if they do not reach it. A line with a zero byte ends where it begins: `readLine` deals with it
+   * In the bytes of the last look; NOWHERE if they do not reach it.
+   * @type {(position: number, before: number) => number}
    */
   #findEnd (position, before) {
     const { bytes, offset, size } = this.#peeker
     const { end } = this.#store
     const heldEnd = offset + Math.min(size, end - position)
-    const start = offset + before
-    const found = bytes.indexOf(LINE_FEED, start)
-    const lineEnd = found === -1 || found >= heldEnd ? heldEnd : found
-    const zero = bytes.indexOf(0, start)
-    if (zero !== -1 && zero < lineEnd) return start
-    return lineEnd === heldEnd && position + heldEnd - offset < end ? -1 : lineEnd
+    const found = findEnd(bytes, offset + before, heldEnd)
+    return found === heldEnd && position + heldEnd - offset < end ? NOWHERE : found
   }
 }
 

@@ -1,7 +1,6 @@
 'use strict'
 // Opens a text file as a log of lines: finds the end, and cuts a torn last line.
 
-const { LogError } = require('@millrace/errors')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { findFirstLine, isWholeObject } = require('@millrace/framing')
 const { LinesStore } = require('../lines-store')
@@ -42,8 +41,8 @@ async function openLines (file) {
 }
 
 /**
- * Whether the last line only lacks its line break, as many programs leave it: then it is a record. JSON shows whether it
- * is whole. Other text is taken for whole, unless the log only reads: then somebody may be writing it now.
+ * Whether the last line only lacks its line break, as many programs leave it: then it is a record. JSON shows whether
+ * it is whole. Other text is taken for whole, unless the log only reads: then somebody may be writing it now.
  * @type {(store: LinesStore, start: number, end: number) => Promise<boolean>}
  */
 async function isWholeLine ({ blocks, codec, maxRecordSize }, start, end) {
@@ -68,7 +67,7 @@ async function findLastLine (store) {
     const records = await promisesOf(reader).next(store.end)
     return records.count > 0 ? records.seqs[0] : -1
   } catch (err) {
-    const { code, offset } = /** @type {LogError} */ (err)
+    const { code, offset } = /** @type {import('@millrace/errors').LogError} */ (err)
     // A line that is too large to be read is still the last one.
     if (code === 'ERR_RECORD_TOO_LARGE' && offset !== undefined) return offset
     throw err

@@ -45,7 +45,18 @@ function seqBetween (first, second) {
   return second - first > 1 ? first + 1 : first + 0.5
 }
 
+/**
+ * Deletes records, if the log can.
+ * @type {(log: any, seqs: number[]) => Promise<number[]>} those that are deleted
+ */
+async function deleteSome (log, seqs) {
+  if (!log.supports.del) return []
+  await log.del(seqs)
+  return seqs
+}
+
 exports.collect = collect
+exports.deleteSome = deleteSome
 exports.isSame = isSame
 exports.appendEach = appendEach
 exports.scanAll = scanAll
