@@ -59,14 +59,33 @@ tape('errors: what is no log, and what makes one of it', async (t) => {
   const folder = temporaryFolder()
   const aligned = path.join(folder, 'aligned.log')
   fs.writeFileSync(aligned, Buffer.concat([Buffer.from([3, 0, 1, 2, 3]), Buffer.alloc(65536 - 5)]))
-  const lines = path.join(folder, 'lines.ndjson')
-  fs.writeFileSync(lines, '{"a":1}\n{"b":2}\n')
+  const lines = path.join(folder, 'lines')
+  fs.writeFileSync(lines, '["a"]\n["b"]\n')
   for (const words of [['cat'], ['view'], ['append', '1']]) {
     const [command, ...others] = words
     t.match((await callCommand([command, aligned, ...others])).stderr, /is a log of .*run millrace convert/)
     t.match((await callCommand([command, lines, ...others])).stderr, /begins with a line of JSON; run millrace import/)
   }
-  t.equal(fs.readFileSync(lines, 'utf8'), '{"a":1}\n{"b":2}\n')
+  t.equal(fs.readFileSync(lines, 'utf8'), '["a"]\n["b"]\n')
+})
+
+tape('JSON Lines: a text file is read, appended to and counted as any log', async (t) => {
+  const file = path.join(temporaryFolder(), 'lines.jsonl')
+  fs.writeFileSync(file, '{"a":1}\n["b"]\n{"a":3}')
+  t.equal((await callCommand(['cat', file])).stdout, '{"a":1}\n["b"]\n{"a":3}\n')
+  t.equal((await callCommand(['append', file, '{"a":4}'])).code, 0)
+  t.equal(fs.readFileSync(file, 'utf8'), '{"a":1}\n["b"]\n{"a":3}\n{"a":4}\n')
+  t.equal((await callCommand(['cat', file, '--where', 'a>2', '--seqs'])).stdout.split('\n').length, 3)
+  t.equal((await callCommand(['count', file])).stdout, '4\n')
+  t.equal((await callCommand(['get', file, '8'])).stdout, '["b"]\n')
+  t.match((await callCommand(['info', file])).stdout, /lines/)
+  t.match((await callCommand(['del', file, '8'])).stderr, /text file, whose lines cannot be erased/)
+  t.match((await callCommand(['verify', file])).stderr, /text file/)
+  fs.writeFileSync(file, '\0\0\0\n{"a":1}\n')
+  const hurt = await callCommand(['cat', file])
+  t.equal(hurt.code, 1)
+  t.match(hurt.stderr, /is damaged from 0 to 4: what was written there is lost.*--skip-damage/)
+  t.equal((await callCommand(['cat', file, '--skip-damage'])).stdout, '{"a":1}\n')
 })
 
 tape('parseFilter: paths, operators and values', async (t) => {

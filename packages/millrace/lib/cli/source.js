@@ -128,13 +128,21 @@ async function openSource (shell, file, options = {}) {
     const identity = await identify(path)
     const chosen = codec ?? await chooseCodec(identity)
     const tally = createTally()
-    const log = OffsetLog(path, { flags: 'r', codec: createLineCodec(chosen, raw, tally), storage: storageOf(path) })
+    const log = openIdentified(identity, createLineCodec(chosen, raw, tally))
     await log.ready()
     return { ...whole(log), tally, identity, codec: chosen, close: () => log.close().finally(remove) }
   } catch (err) {
     remove()
     throw err
   }
+}
+
+/**
+ * Opens a log for reading.
+ * @type {(identity: Identity, codec?: import('../open').Codec) => Log}
+ */
+function openIdentified ({ path, framing }, codec) {
+  return OffsetLog(path, { flags: 'r', framing: framing ?? framingOf(path), codec, storage: storageOf(path) })
 }
 
 /** What is the same of all logs with one order of seqs. @param {Log} log */
@@ -207,14 +215,15 @@ function beginsWithJson (path) {
  * @param {Identity} identity
  * @returns {Promise<CodecName>}
  */
-async function chooseCodec ({ path, framing, codec }) {
+async function chooseCodec (identity) {
+  const { path, framing, codec } = identity
   if (codec !== null && Object.hasOwn(codecs, codec)) return /** @type {CodecName} */ (codec)
   if (codec !== null) {
     throw misuse(`${path} has records of the codec ${codec}, which this command does not know; read them as bytes with ` +
       '--codec bytes')
   }
-  if (framing === null) return 'json'
-  const log = OffsetLog(path, { flags: 'r', storage: storageOf(path) })
+  if (framing === null || framing === 'lines') return 'json'
+  const log = openIdentified(identity)
   try {
     const { value: first } = await log.stream({ limit: 1 })[Symbol.asyncIterator]().next()
     if (first !== undefined) return guessCodec(first.value)
@@ -256,5 +265,6 @@ exports.storageOf = storageOf
 exports.findLog = findLog
 exports.guessCodec = guessCodec
 exports.identify = identify
+exports.openIdentified = openIdentified
 exports.openSource = openSource
 exports.whole = whole

@@ -3,8 +3,7 @@
 
 const { isUtf8 } = require('node:buffer')
 const { misuse } = require('@millrace/errors')
-const { OffsetLog } = require('@millrace/offset-log')
-const { chooseCodec, identify, isFolder, storageOf } = require('../cli/source')
+const { chooseCodec, identify, isFolder, openIdentified, storageOf } = require('../cli/source')
 const { codecs } = require('../open')
 const { OneLog } = require('./one-log')
 const { Records } = require('./records')
@@ -42,7 +41,7 @@ async function openViewed (path, options = {}) {
 async function openFile (path, options) {
   const identity = await identify(path)
   const codec = codecOf(options.codec ?? await chooseCodec(identity))
-  const log = OffsetLog(path, { flags: 'r', codec, storage: storageOf(path) })
+  const log = openIdentified(identity, codec)
   await log.ready()
   return show(log, new OneLog(log), identity, recordsOf(codec, options))
 }

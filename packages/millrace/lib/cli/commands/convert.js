@@ -8,7 +8,7 @@ const { guessCodec } = require('../source')
 
 const CODECS = ['json', 'binary', 'bytes']
 const PHASES = { resume: 'comparing what there is', convert: 'converting', verify: 'verifying' }
-const FORMATS = ['checked', 'offset32', 'offset48', 'offset53', 'flumelog-aligned-offset', 'async-append-only-log']
+const FORMATS = ['checked', 'lines', 'offset32', 'offset48', 'offset53', 'flumelog-aligned-offset', 'async-append-only-log']
 
 /** @type {import('../definition').Definition} */
 exports.command = {

@@ -4,7 +4,7 @@ const { misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { loadPackage } = require('../packages')
 const { countRecords } = require('../report')
-const { identify, isFolder, storageOf } = require('../source')
+const { identify, isFolder, openIdentified } = require('../source')
 const { openLog, parseAddress } = require('../stream')
 
 /** What the user need not be told of each time. */
@@ -114,9 +114,9 @@ async function openSource (file) {
     const { codec, guessed } = await identifyFolder(file)
     return opened(SegmentedLog(file, { flags: 'r', codec: passThrough(codec ?? guessed ?? '') }), codec ?? guessed ?? '')
   }
-  const { codec, path } = await identify(file)
-  const { OffsetLog } = require('@millrace/offset-log')
-  return opened(OffsetLog(path, { flags: 'r', codec: passThrough(codec ?? ''), storage: storageOf(path) }), codec ?? '')
+  const identity = await identify(file)
+  const codec = identity.codec ?? ''
+  return opened(openIdentified(identity, passThrough(codec)), codec)
 }
 
 /** @type {(log: any, codec: string) => Promise<{ log: any, codec: string }>} */

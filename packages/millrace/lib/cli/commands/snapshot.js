@@ -2,10 +2,9 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { OffsetLog } = require('@millrace/offset-log')
 const { refuseFolder } = require('../folder')
 const { describeSize } = require('../report')
-const { findLog, isFolder, storageOf } = require('../source')
+const { findLog, identify, isFolder, openIdentified } = require('../source')
 
 /** @type {import('../definition').Definition} */
 exports.command = {
@@ -38,7 +37,7 @@ async function copyLog (shell, file, copy) {
 
 /** @type {typeof copyLog} */
 async function copyFile (shell, file, copy) {
-  const log = OffsetLog(file, { flags: 'r', storage: storageOf(file) })
+  const log = openIdentified(await identify(file))
   const progress = shell.progress('copying')
   try {
     await log.ready()
