@@ -14,8 +14,8 @@ const KNOWN_BY_REPAIR = [...KNOWN_BY_VERIFY, 'keepSuspects', 'write']
 
 /**
  * @typedef {object} SalvageOptions
- * @property {Exclude<import('@millrace/offset-log').FramingName, 'lines'>} [framing]  For a file whose beginning is too damaged to tell.
- *   It is detected by default.
+ * @property {'checked' | 'offset32' | 'offset48' | 'offset53'} [framing]  For a file whose beginning is too damaged to
+ *   tell. It is detected by default.
  * @property {(range: DamagedRange) => void} [onDamage]  Gets every damaged range, in order, listed or not.
  * @property {(progress: { position: number, size: number }) => void} [onProgress]  Gets the progress now and then, in
  *   bytes.
