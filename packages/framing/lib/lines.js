@@ -248,11 +248,14 @@ function unrepresentable (found) {
 }
 
 /**
- * Whether a file that begins so can be a log of lines: it begins with an object, and has no zero byte.
- * @param {Buffer} bytes  the first ones of the file
+ * Whether a file that begins so can be a log of lines: its first line is one object, as far as it is there.
+ * @param {Buffer} bytes  the first ones of the file, or all
+ * @param {boolean} areAll
  */
-function looksLikeLines (bytes) {
+function looksLikeLines (bytes, areAll) {
   const start = findFirstLine(bytes)
+  const end = findByte(bytes, LINE_FEED, start, bytes.length)
+  if (end < bytes.length || areAll) return isWholeObject(bytes, start, end)
   return bytes[start] === 0x7b && !bytes.includes(0)
 }
 

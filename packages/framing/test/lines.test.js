@@ -87,8 +87,11 @@ tape('lines: a line that is too large is refused, and not waited for', (t) => {
   t.end()
 })
 
-tape('lines: text that begins with an object is taken for lines', (t) => {
-  for (const text of ['{}\n', '{"a":1}', '\ufeff{}\n', '{']) t.ok(looksLikeLines(Buffer.from(text)), text)
-  for (const text of ['', 'hello\n', '[1]\n', '{\0}', '\0\0\0\x01{']) t.notOk(looksLikeLines(Buffer.from(text)), text)
+tape('lines: text whose first line is an object is taken for lines', (t) => {
+  for (const text of ['{}\n', '{"a":1}', '\ufeff{}\n', '{}\nnot JSON']) t.ok(looksLikeLines(Buffer.from(text), true), text)
+  for (const text of ['', 'hello\n', '[1]\n', '{\0}', '\0\0\0\x01{', '{', '{\n  "a": 1\n}\n']) {
+    t.notOk(looksLikeLines(Buffer.from(text), true), text)
+  }
+  t.ok(looksLikeLines(Buffer.from('{"a":"the line goes on'), false))
   t.end()
 })

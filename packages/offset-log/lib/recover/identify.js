@@ -11,7 +11,7 @@ const {
 } = require('@millrace/framing')
 
 /** How much of a file is looked at to see whether it is text. */
-const LOOK_SIZE = 4096
+const LOOK_SIZE = 64 * 1024
 
 /**
  * @typedef {import('@millrace/framing').OffsetFraming} OffsetFraming
@@ -50,7 +50,7 @@ function isChecked (blocks, position, cb) {
 /** @type {(blocks: BlockFileHandle, cb: (err: Error | null, isOne?: boolean) => void) => void} */
 function areLines (blocks, cb) {
   const bytes = Buffer.alloc(Math.min(blocks.size.value, LOOK_SIZE))
-  blocks.readInto(bytes, 0, (err) => cb(err, looksLikeLines(bytes)))
+  blocks.readInto(bytes, 0, (err) => cb(err, looksLikeLines(bytes, bytes.length === blocks.size.value)))
 }
 
 /** @type {(blocks: BlockFileHandle, cb: (err: Error | null, framing?: OffsetFraming) => void) => void} */
