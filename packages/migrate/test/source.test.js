@@ -33,8 +33,18 @@ function numbered (count) {
 }
 
 tape('formats: are those that have a writer here', (t) => {
-  t.deepEqual([...formats].sort(), Object.keys(allWriters).sort())
+  t.deepEqual([...formats].sort(), [...Object.keys(allWriters), 'lines'].sort())
   t.end()
+})
+
+tape('openSource: JSON Lines are told, and read', async (t) => {
+  const file = newPath()
+  fs.writeFileSync(file, '{"n":1}\n{"n":2}\r\n\n{"n":3}')
+  const { items, ...met } = await readSource(file)
+  t.equal(met.format, 'lines')
+  t.deepEqual(texts(items), ['{"n":1}', '{"n":2}', '{"n":3}'])
+  t.deepEqual(items.map(({ seq }) => seq), [0, 8, 18])
+  t.equal(met.deleted, 0)
 })
 
 for (const [format, write] of Object.entries(allWriters)) {
