@@ -203,7 +203,7 @@ function endBlock (walk, block, offset, blockSize) {
 }
 
 /** How many bytes a frame takes beside its data in the formats of offset-log; null if that varies. */
-const logFormats = Object.freeze({ checked: null, lines: 1, offset32: 12, offset48: 14, offset53: 16 })
+const logFormats = Object.freeze({ checked: null, lines: null, offset32: 12, offset48: 14, offset53: 16 })
 
 const blockFormats = Object.freeze({
   'flumelog-aligned-offset': walkAlignedBlock,

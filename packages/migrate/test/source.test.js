@@ -44,7 +44,7 @@ tape('openSource: JSON Lines are told, and read', async (t) => {
   t.equal(met.format, 'lines')
   t.deepEqual(texts(items), ['{"n":1}', '{"n":2}', '{"n":3}'])
   t.deepEqual(items.map(({ seq }) => seq), [0, 8, 18])
-  t.equal(met.deleted, 0)
+  t.equal(met.deleted, null)
 })
 
 for (const [format, write] of Object.entries(allWriters)) {
