@@ -7,18 +7,13 @@ const { BackPressure, DRAIN_SIZE } = require('./lib/back-pressure')
 const { BaseLog, sizeOf } = require('./lib/base-log')
 const { RecordCodec } = require('./lib/codec')
 const errors = require('./lib/errors')
-const { Getter } = require('./lib/getter')
-const { createReadable, createSink, createWritable } = require('./lib/node-streams')
 const { createNewFile, openFixed, openNew } = require('./lib/offset-log')
 const { sinkOf, sourceOf } = require('./lib/one-file')
 const { parseAppend, parseFlush } = require('./lib/options')
-const { parseRange } = require('./lib/range')
-const reads = require('./lib/reads')
 const { peekId } = require('./lib/recover/identify')
 const { RecordRun } = require('./lib/record-run')
-const { scan } = require('./lib/scan')
 const { createFailedSource, createSource } = require('./lib/source')
-const { KeepAlive, RecordStream, WaitingStreams } = require('./lib/stream')
+const { KeepAlive, WaitingStreams } = require('./lib/stream')
 
 /**
  * @typedef {import('./lib/base-log').Work} Work
@@ -26,7 +21,6 @@ const { KeepAlive, RecordStream, WaitingStreams } = require('./lib/stream')
  * @typedef {import('./lib/load').Reader} Reader
  * @typedef {ReturnType<typeof sourceOf>} Source
  * @typedef {ReturnType<typeof sinkOf>} Sink
- * @typedef {import('./lib/range').RangeReader} RangeReader
  * @typedef {import('./lib/range').Range} Range
  */
 
@@ -37,25 +31,17 @@ exports.sizeOf = sizeOf
 exports.RecordCodec = RecordCodec
 exports.RecordRun = RecordRun
 exports.errors = errors
-exports.Getter = Getter
 /** The bytes of a log without records. @type {(codec: string, id: Buffer | null) => Buffer} */
 exports.encodeEmpty = (codec, id) => encodeHead(createFileHeader(codec, id))
-exports.createReadable = createReadable
-exports.createSink = createSink
 exports.createNewFile = createNewFile
 exports.openFixed = openFixed
 exports.openNew = openNew
-exports.createWritable = createWritable
 exports.parseAppend = parseAppend
 exports.parseFlush = parseFlush
-exports.parseRange = parseRange
 exports.peekId = peekId
-exports.reads = reads
-exports.scan = scan
 exports.sinkOf = sinkOf
 exports.sourceOf = sourceOf
 exports.createFailedSource = createFailedSource
 exports.createSource = createSource
 exports.KeepAlive = KeepAlive
-exports.RecordStream = RecordStream
 exports.WaitingStreams = WaitingStreams

@@ -5,7 +5,7 @@ const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
 const { pause } = require('@millrace/flow')
 const { jetstreamManager } = require('@nats-io/jetstream')
-const { connect } = require('@nats-io/transport-node')
+const { connect, nanos } = require('@nats-io/transport-node')
 const { apiError, isNoResponders, isTransient, streamGone, wrap } = require('./failures')
 
 /** One attempt. A leader is elected within a few seconds; the next attempt finds it. */
@@ -106,6 +106,38 @@ class Connection {
    */
   async ask (name, request) {
     return parseAnswer(await this.request(`${this.prefix}.${name}`, JSON.stringify(request)))
+  }
+
+  /**
+   * Makes a consumer, which acknowledges nothing, and of which the server keeps nothing on its disk.
+   * @param {number} from  the first seq that it delivers
+   * @param {number} keptMs  the server forgets it if nobody has asked it for so long
+   * @param {object} [more]  settings
+   * @returns {Promise<string>}  its name
+   */
+  async makeConsumer (from, keptMs, more) {
+    const { stream } = this.#options
+    const config = {
+      deliver_policy: 'by_start_sequence',
+      opt_start_seq: from,
+      ack_policy: 'none',
+      max_deliver: 1,
+      mem_storage: true,
+      num_replicas: 1,
+      inactive_threshold: nanos(keptMs),
+      ...more
+    }
+    const { name } = await this.ask(`CONSUMER.CREATE.${stream}`, { stream_name: stream, config })
+    return name
+  }
+
+  /**
+   * Asks a consumer for its next messages, which come to the inbox.
+   * @type {(consumer: string, inbox: string, request: object) => void}
+   */
+  askConsumer (consumer, inbox, request) {
+    const subject = `${this.prefix}.CONSUMER.MSG.NEXT.${this.#options.stream}.${consumer}`
+    this.nc.publish(subject, JSON.stringify(request), { reply: inbox })
   }
 
   async close () {

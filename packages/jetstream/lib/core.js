@@ -7,6 +7,7 @@ const { LogError, misuse } = require('@millrace/errors')
 const { Lifecycle, createObservable, pause, toCallback } = require('@millrace/flow')
 const { KeepAlive, WaitingStreams, errors } = require('@millrace/offset-log/composing')
 const { Connection } = require('./connection')
+const { NUMBER, numberOf } = require('./failures')
 const { Known, replaced } = require('./known')
 const { StreamReader, readRecord } = require('./reader')
 
@@ -150,6 +151,21 @@ class Core {
       })
     } catch (/** @type {any} */ err) {
       if (err.code === 'ERR_LOG_REPLACED') this.fail(err)
+      throw err
+    }
+  }
+
+  /**
+   * Asks the leader for one message; null if there is none.
+   * @type {(call: string, request: object) => Promise<{ seq: number, data?: string } | null>} `data` in base64
+   */
+  async findMessage (call, request) {
+    const { connection, options: { stream } } = this
+    try {
+      const { message } = await this.ask(call, () => connection.ask(`STREAM.MSG.GET.${stream}`, request))
+      return message
+    } catch (/** @type {any} */ err) {
+      if ([NUMBER.noMessage, NUMBER.sequenceNotFound].includes(numberOf(err.cause))) return null
       throw err
     }
   }

@@ -43,20 +43,9 @@ class Follower {
   }
 
   /** @returns {Promise<string>}  the name of the consumer */
-  async #make () {
-    const { connection, options: { stream } } = this.#core
-    const config = {
-      deliver_policy: 'by_start_sequence',
-      opt_start_seq: this.#next,
-      ack_policy: 'none',
-      max_deliver: 1,
-      headers_only: true,
-      mem_storage: true,
-      num_replicas: 1,
-      inactive_threshold: nanos(KEPT_MS)
-    }
-    const { name } = await this.#core.ask('follow', () => connection.ask(`CONSUMER.CREATE.${stream}`, { stream_name: stream, config }))
-    return name
+  #make () {
+    const { connection } = this.#core
+    return this.#core.ask('follow', () => connection.makeConsumer(this.#next, KEPT_MS, { headers_only: true }))
   }
 
   /** @param {string} consumer */
@@ -74,17 +63,17 @@ class Follower {
 
   /** Until the consumer is lost. @type {(consumer: string) => Promise<void>} */
   #listen (consumer) {
-    const { connection: { nc, prefix }, options: { stream } } = this.#core
+    const { connection } = this.#core
     return new Promise((resolve) => {
       const inbox = createInbox()
       let delivered = 0
       let left = 0
       const ask = () => {
         left = WINDOW_COUNT
-        const request = JSON.stringify({ batch: left, expires: nanos(ASKED_MS), idle_heartbeat: nanos(HEARTBEAT_MS) })
-        nc.publish(`${prefix}.CONSUMER.MSG.NEXT.${stream}.${consumer}`, request, { reply: inbox })
+        const request = { batch: left, expires: nanos(ASKED_MS), idle_heartbeat: nanos(HEARTBEAT_MS) }
+        connection.askConsumer(consumer, inbox, request)
       }
-      const subscription = nc.subscribe(inbox, {
+      const subscription = connection.nc.subscribe(inbox, {
         callback: (err, message) => {
           if (err) return end()
           silence.refresh()
@@ -95,7 +84,8 @@ class Follower {
           const { seq, delivered: count } = parseReply(reply)
           // One was lost on the way.
           if (count !== ++delivered) return end()
-          this.#show(seq)
+          this.#next = seq + 1
+          this.#core.show(seq)
           if (--left === 0) ask()
         }
       })
@@ -107,12 +97,6 @@ class Follower {
       const silence = setTimeout(end, SILENT_MS_MAX)
       ask()
     })
-  }
-
-  /** @param {number} seq */
-  #show (seq) {
-    this.#next = seq + 1
-    this.#core.show(seq)
   }
 
   close () {

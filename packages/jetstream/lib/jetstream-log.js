@@ -8,9 +8,10 @@ const { BaseLog, errors, sizeOf } = require('@millrace/offset-log/composing')
 const { Core } = require('./core')
 const { Follower } = require('./follower')
 const { NUMBER, numberOf } = require('./failures')
+const { BATCH_COUNT_MAX } = require('./messages')
 const { openStream } = require('./opening')
 const { parseOptions } = require('./options')
-const { Publisher, BATCH_COUNT_MAX } = require('./publisher')
+const { Publisher } = require('./publisher')
 const { ShipTarget } = require('./ship-target')
 
 /** @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
@@ -34,7 +35,7 @@ class Log extends BaseLog {
     const instead = 'the server compacts its files itself, and `nats stream backup` copies a stream'
     /** @type {import('@millrace/offset-log/composing').Work} */
     const work = {
-      append: (records, cb, givesSeqs) => log.#publish([records].flat(), { ids: null, givesSeqs }, cb),
+      append: (records, cb, givesSeqs, ids = null) => log.#publish([records].flat(), { ids, givesSeqs }, cb),
       delete: (seqs, cb) => toCallback(log.#delete(seqs), cb),
       shutDown: (cb) => toCallback(log.#shutDown(), cb)
     }
@@ -113,39 +114,9 @@ class Log extends BaseLog {
   appendOnce (values, ids, cb) {
     return callbackOrPromise(cb, (cb) => {
       const isList = Array.isArray(values) && Array.isArray(ids) && values.length === ids.length && ids.every((id) => typeof id === 'string')
-      if (isList) this.#appendOnce(values, ids, cb)
+      if (isList) this._append(values, cb, false, ids)
       else this.#core.lifecycle.run('appendOnce', cb, (cb) => cb(misuse('appendOnce: expected an array of values, and a text for each as its id')))
     }, 'appendOnce')
-  }
-
-  /** @type {(values: unknown[], ids: string[], cb: Callback<any>) => void} */
-  #appendOnce (values, ids, cb) {
-    const { lifecycle } = this.#core
-    const { overload } = this._appender.backPressure
-    if (overload !== null) return nextTick(cb, overload)
-    /** @type {Buffer[]} */
-    let records
-    try {
-      records = [this.#core.options.codec.encodeAll(values)].flat()
-    } catch (err) {
-      return lifecycle.run('append', cb, (cb) => cb(errors.unreadable(err)))
-    }
-    const { backPressure } = this._appender
-    const size = sizeOf(records)
-    let isWaiting = true
-    backPressure.reserve(size)
-    const stopWaiting = () => {
-      if (isWaiting) backPressure.free(size)
-      isWaiting = false
-    }
-    lifecycle.run('append', (err, result) => {
-      stopWaiting()
-      if (err) cb(err)
-      else cb(null, result)
-    }, (cb) => {
-      stopWaiting()
-      this.#publish(records, { ids, givesSeqs: false }, cb)
-    })
   }
 
   /**

@@ -46,7 +46,7 @@ class Known {
     if (subjects?.length !== 1 || subjects[0] !== subject) throw otherSubjects(call, place, subjects)
   }
 
-  /** Throws if another stream has taken the record. @param {Ack} ack */
+  /** Throws if another stream has taken the record. @param {Ack} ack @returns {number} its seq */
   checkAck ({ stream, seq, duplicate }) {
     const { subject, place, stream: name } = this.#options
     if (stream !== name) {
@@ -54,6 +54,7 @@ class Known {
     }
     // Seqs only rise, so the stream was made anew.
     if (!duplicate && this.has(seq)) throw replaced('append', place)
+    return seq
   }
 }
 

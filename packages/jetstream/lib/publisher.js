@@ -10,22 +10,16 @@ const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { rethrowAsync } = require('@millrace/flow')
 const { BackPressure, DRAIN_SIZE, errors: { overloaded } } = require('@millrace/offset-log/composing')
-const { headers } = require('@nats-io/transport-node')
-const { parseAnswer } = require('./connection')
 const { NUMBER, numberOf } = require('./failures')
+const { BATCH_COUNT_MAX, Messages } = require('./messages')
 
-/** The server's limit on an atomic batch. */
-const BATCH_COUNT_MAX = 1000
 const GROUP_SIZE_MAX = 8 << 20
-/** What the headers of a message take at most, besides the name of the stream. The server's limits include them. */
-const HEADERS_SIZE = 256
 
 /**
  * @typedef {import('./core').Core} Core
  * @typedef {import('./known').Known} Known
  * @typedef {(err: Error | null, seq?: any) => void} Done  gets a seq, or a list of them
  * @typedef {{ data: Buffer, id: string, seq?: number }} Message  `seq` once it is acknowledged alone
- * @typedef {import('@nats-io/transport-node').MsgHdrs} Headers
  * @typedef {{ ids: readonly string[] | null, givesSeqs: boolean }} How  the ids are null if the caller gives none
  *
  * @typedef {object} Waiting  one append
@@ -42,13 +36,15 @@ class Publisher {
   #queue = []
   /** @type {Promise<void> | null} */
   #pumping = null
+  /** Before the number of a message, in its id. */
   #writer = randomBytes(9).toString('base64url')
   #count = 0
-  #batchCount = 0
+  #messages
 
   /** @param {Core} core */
   constructor (core) {
     this.#core = core
+    this.#messages = new Messages(core)
     const { place, maxPendingSize } = core.options
     this.backPressure = new BackPressure(maxPendingSize, DRAIN_SIZE, (size) => overloaded(place, size, maxPendingSize))
   }
@@ -67,9 +63,7 @@ class Publisher {
 
   /** @param {Buffer[]} records @returns {LogError | null} */
   #checkSizes (records) {
-    const { connection: { nc }, options: { maxRecordSize, stream }, opened: { messageSizeMax } } = this.#core
-    const messageMax = Math.min(nc.info?.max_payload ?? Infinity, messageSizeMax)
-    const sizeMax = Math.min(maxRecordSize, messageMax - HEADERS_SIZE - stream.length)
+    const { sizeMax } = this.#messages
     const index = records.findIndex(({ length }) => length > sizeMax)
     if (index === -1) return null
     return new LogError('ERR_RECORD_TOO_LARGE', `append: a record of ${records[index].length} bytes is above the limit, ${sizeMax}; nothing was ` +
@@ -132,59 +126,32 @@ class Publisher {
   /** @param {Waiting[]} group @returns {Promise<number[]>}  the seq of each record */
   async #send (group) {
     const core = this.#core
-    const messages = group.flatMap(({ messages }) => messages)
     /** @type {number[]} */
     const seqs = []
-    for (let start = 0; start < messages.length; start += BATCH_COUNT_MAX) {
-      const batch = messages.slice(start, start + BATCH_COUNT_MAX)
-      const isBatch = batch.length > 1 && core.opened.isAtomic
+    for (const { part, isBatch } of this.#messages.divide(group.flatMap(({ messages }) => messages))) {
       seqs.push(...await core.ask('append', (known) => {
-        return isBatch ? this.#sendBatch(known, batch, group[0].isOnce) : this.#sendWindow(known, batch)
+        return isBatch ? this.#sendBatch(known, part, group[0].isOnce) : this.#sendWindow(known, part)
       }))
       core.note(seqs[seqs.length - 1])
     }
     return seqs
   }
 
-  /** @type {(known: Known, message: Message, headers?: Headers) => Promise<number>} */
-  async #sendOne (known, message, headers = this.#headersOf(message)) {
-    const { connection, options: { subject } } = this.#core
-    const ack = parseAnswer(await connection.request(subject, message.data, headers))
-    known.checkAck(ack)
-    return ack.seq
-  }
-
-  /** @param {Message} message */
-  #headersOf ({ id }) {
-    const all = headers()
-    all.set('Nats-Msg-Id', id)
-    // If another stream has taken the subject over, the server refuses the record.
-    all.set('Nats-Expected-Stream', this.#core.options.stream)
-    return all
+  /** @type {(known: Known, message: Message) => Promise<number>} */
+  async #sendOne (known, message) {
+    return known.checkAck(await this.#messages.send(message))
   }
 
   /** @type {(known: Known, messages: Message[], isOnce: boolean) => Promise<number[]>} */
   async #sendBatch (known, messages, isOnce) {
-    const { connection: { nc }, options: { subject } } = this.#core
-    const batchId = `${this.#writer}.${this.#batchCount++}`
-    const last = messages.length - 1
-    const headersAt = (/** @type {number} */ index) => {
-      const all = this.#headersOf(messages[index])
-      all.set('Nats-Batch-Id', batchId)
-      all.set('Nats-Batch-Sequence', String(index + 1))
-      return all
-    }
-    for (let index = 0; index < last; index++) nc.publish(subject, messages[index].data, { headers: headersAt(index) })
-    const commit = headersAt(last)
-    commit.set('Nats-Batch-Commit', '1')
     try {
-      return seqsUpTo(await this.#sendOne(known, messages[last], commit), messages.length)
+      return seqsUpTo(known.checkAck(await this.#messages.sendBatch(messages)), messages.length)
     } catch (err) {
       if (numberOf(err) !== NUMBER.containsDuplicate) throw err
     }
     // The batch is there already, as a whole: then the last record tells its seq, and nothing is added. But if the
     // caller gave the ids, any part of it may be there.
-    if (!isOnce) return seqsUpTo(await this.#sendOne(known, messages[last]), messages.length)
+    if (!isOnce) return seqsUpTo(await this.#sendOne(known, messages[messages.length - 1]), messages.length)
     const seqs = []
     for (const message of messages) seqs.push(await this.#sendOne(known, message))
     return seqs
@@ -216,5 +183,4 @@ function seqsUpTo (last, count) {
   return Array.from({ length: count }, (_, index) => last - count + 1 + index)
 }
 
-exports.BATCH_COUNT_MAX = BATCH_COUNT_MAX
 exports.Publisher = Publisher

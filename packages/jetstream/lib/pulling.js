@@ -4,7 +4,7 @@
 
 const { performance } = require('node:perf_hooks')
 const { clearInterval, setInterval } = require('node:timers')
-const { createInbox, nanos, TimeoutError, NoRespondersError } = require('@nats-io/transport-node')
+const { createInbox, TimeoutError, NoRespondersError } = require('@nats-io/transport-node')
 
 /** The server forgets the consumer if nobody has asked it for so long. */
 const FORGOTTEN_MS = 10_000
@@ -35,18 +35,7 @@ class Puller {
 
   /** @param {number} from */
   async #make (from) {
-    const { connection, options: { stream } } = this.#core
-    const config = {
-      deliver_policy: 'by_start_sequence',
-      opt_start_seq: from,
-      ack_policy: 'none',
-      max_deliver: 1,
-      mem_storage: true,
-      num_replicas: 1,
-      inactive_threshold: nanos(FORGOTTEN_MS)
-    }
-    const { name } = await connection.ask(`CONSUMER.CREATE.${stream}`, { stream_name: stream, config })
-    this.#consumer = name
+    this.#consumer = await this.#core.connection.makeConsumer(from, FORGOTTEN_MS)
     this.#next = from
     this.#delivered = 0
   }
@@ -72,7 +61,7 @@ class Puller {
 
   /** `isWhole`: the consumer has nothing more to send. @type {(stop: number, count: number) => Promise<Answer>} */
   #ask (stop, count) {
-    const { connection: { nc, prefix }, options: { stream, timeoutMs } } = this.#core
+    const { connection, options: { stream, timeoutMs } } = this.#core
     return new Promise((resolve, reject) => {
       /** @type {Found[]} */
       const found = []
@@ -85,7 +74,7 @@ class Puller {
         if (err) reject(err)
         else resolve({ found, isWhole })
       }
-      const subscription = nc.subscribe(inbox, {
+      const subscription = connection.nc.subscribe(inbox, {
         callback: (err, message) => {
           if (err) return end(err)
           const { reply, data } = message
@@ -104,8 +93,7 @@ class Puller {
         else if (found.length === 0 && performance.now() > deadlineMs) end(new TimeoutError())
         countBefore = found.length
       }, SILENT_MS)
-      const request = JSON.stringify({ batch: count, no_wait: true })
-      nc.publish(`${prefix}.CONSUMER.MSG.NEXT.${stream}.${this.#consumer}`, request, { reply: inbox })
+      connection.askConsumer(this.#consumer, inbox, { batch: count, no_wait: true })
     })
   }
 }

@@ -10,7 +10,7 @@
 
 const { pause, toCallback } = require('@millrace/flow')
 const { RecordRun, errors } = require('@millrace/offset-log/composing')
-const { NUMBER, numberOf, retained } = require('./failures')
+const { retained } = require('./failures')
 const { mayDrop } = require('./opening')
 const { Puller } = require('./pulling')
 
@@ -205,14 +205,8 @@ async function checkRetained (core, call, seq) {
  * @type {(core: Core, from: number, stop: number) => Promise<number>}  its seq; `stop` if there is none below
  */
 async function findNext (core, from, stop) {
-  const { connection, options: { stream, subject } } = core
-  try {
-    const request = { seq: from, next_by_subj: subject }
-    const { message } = await core.ask('stream', () => connection.ask(`STREAM.MSG.GET.${stream}`, request))
-    return Math.min(stop, message.seq)
-  } catch (/** @type {any} */ err) {
-    if (numberOf(err.cause) !== NUMBER.noMessage) throw err
-  }
+  const message = await core.findMessage('stream', { seq: from, next_by_subj: core.options.subject })
+  if (message !== null) return Math.min(stop, message.seq)
   // Everything from there on was deleted, if the stream still is the one that had it.
   await core.look('stream')
   return stop
@@ -240,14 +234,8 @@ async function readDirectly ({ connection, options: { stream } }, seq) {
 
 /** @type {(core: Core, call: string, seq: number) => Promise<Buffer | null>} */
 async function readFromLeader (core, call, seq) {
-  const { connection, options: { stream } } = core
-  try {
-    const { message } = await core.ask(call, () => connection.ask(`STREAM.MSG.GET.${stream}`, { seq }))
-    return Buffer.from(message.data ?? '', 'base64')
-  } catch (/** @type {any} */ err) {
-    if (![NUMBER.noMessage, NUMBER.sequenceNotFound].includes(numberOf(err.cause))) throw err
-    return null
-  }
+  const message = await core.findMessage(call, { seq })
+  return message === null ? null : Buffer.from(message.data ?? '', 'base64')
 }
 
 /**

@@ -10,23 +10,19 @@ const { randomBytes } = require('node:crypto')
 const { LogError } = require('@millrace/errors')
 const { refused } = require('@millrace/forwarder')
 const { pause } = require('@millrace/flow')
-const { headers } = require('@nats-io/transport-node')
-const { ATTEMPT_MS_MAX, parseAnswer } = require('./connection')
+const { ATTEMPT_MS_MAX } = require('./connection')
 const { DEPOSED_MS_MAX, LOOK_AGAIN_MS } = require('./core')
 const { NUMBER, numberOf, wrap } = require('./failures')
+const { Messages } = require('./messages')
 const { Puller } = require('./pulling')
 const { mayDrop, mayExpire } = require('./opening')
 const { findNext } = require('./reader')
 
 const MESSAGE_ID = /^([0-9a-f]{32})-(\d{1,16})(?:-[\w-]+)?$/
-/** The server's limit on an atomic batch. */
-const BATCH_COUNT_MAX = 1000
 /** How many records are read with one request. */
 const READ_COUNT = 1000
 /** A server that is behind catches up within that time. */
 const BEHIND_MS = 20
-/** What the headers of a message take at most. */
-const HEADERS_SIZE = 512
 /** Another record came first; or the server has seen this one. */
 const CONFLICTS = [10071, 10164, NUMBER.containsDuplicate]
 /** The log has to be opened again. */
@@ -35,7 +31,7 @@ const PERMANENT = new Set(['ERR_LOG_REPLACED', 'ERR_LOG_CLOSED', 'ERR_CODEC_MISM
 /**
  * @typedef {import('./core').Core} Core
  * @typedef {import('@millrace/forwarder').ShipTarget} Target
- * @typedef {{ id: string, data: Buffer }} Message
+ * @typedef {import('./messages').Message} Message
  * @typedef {import('@nats-io/transport-node').MsgHdrs} Headers
  */
 
@@ -43,9 +39,7 @@ const PERMANENT = new Set(['ERR_LOG_REPLACED', 'ERR_LOG_CLOSED', 'ERR_CODEC_MISM
 class ShipTarget {
   #core
   #ready
-  /** Batches of a shipper that was killed may be open still, so their ids must not come again. */
-  #batchPrefix = randomBytes(9).toString('base64url')
-  #batchCount = 0
+  #messages
   /** What comes behind the ids. */
   #again = ''
 
@@ -53,6 +47,7 @@ class ShipTarget {
   constructor (core, ready) {
     this.#core = core
     this.#ready = ready
+    this.#messages = new Messages(core)
     this.name = core.options.place
   }
 
@@ -97,12 +92,8 @@ class ShipTarget {
 
   /** @type {Target['append']} */
   async append (records, { log, after }) {
-    const messages = this.#encode(records, log)
-    const { opened: { isAtomic } } = this.#core
     let since = after
-    for (let start = 0; start < messages.length; start += BATCH_COUNT_MAX) {
-      const part = messages.slice(start, start + BATCH_COUNT_MAX)
-      const isBatch = isAtomic && part.length > 1
+    for (const { part, isBatch } of this.#messages.divide(this.#encode(records, log))) {
       since = await this.#call(() => isBatch ? this.#appendBatch(part, since) : this.#appendWindow(part, since))
     }
     this.#core.show(since)
@@ -111,8 +102,8 @@ class ShipTarget {
 
   /** @type {(records: Array<{ seq: number, value: any }>, log: string) => Message[]} */
   #encode (records, log) {
-    const { connection: { nc }, options: { codec, maxRecordSize } } = this.#core
-    const sizeMax = Math.min(maxRecordSize, (nc.info?.max_payload ?? Infinity) - HEADERS_SIZE)
+    const { options: { codec } } = this.#core
+    const { sizeMax } = this.#messages
     return records.map(({ seq, value }) => {
       let bytes
       try {
@@ -125,20 +116,9 @@ class ShipTarget {
     })
   }
 
-  /** All or nothing. @type {(messages: Message[], after: number) => Promise<number>} */
+  /** @type {(messages: Message[], after: number) => Promise<number>} */
   async #appendBatch (messages, after) {
-    const { connection: { nc }, options: { subject } } = this.#core
-    const batchId = `${this.#batchPrefix}.${this.#batchCount++}`
-    const last = messages.length - 1
-    const headersAt = (/** @type {number} */ index) => {
-      const all = this.#headersOf(messages[index], index === 0 ? after : null)
-      all.set('Nats-Batch-Id', batchId)
-      all.set('Nats-Batch-Sequence', String(index + 1))
-      if (index === last) all.set('Nats-Batch-Commit', '1')
-      return all
-    }
-    for (let index = 0; index < last; index++) nc.publish(subject, messages[index].data, { headers: headersAt(index) })
-    return this.#send(messages[last], headersAt(last), after + messages.length)
+    return this.#check(await this.#messages.sendBatch(messages, expect(after)), after + messages.length)
   }
 
   /**
@@ -146,8 +126,8 @@ class ShipTarget {
    * @type {(messages: Message[], after: number) => Promise<number>}
    */
   async #appendWindow (messages, after) {
-    const sent = messages.map((message, index) => {
-      return this.#send(message, this.#headersOf(message, after + index), after + index + 1)
+    const sent = messages.map(async (message, index) => {
+      return this.#check(await this.#messages.send(message, expect(after + index)), after + index + 1)
     })
     const failures = (await Promise.allSettled(sent)).flatMap((result) => result.status === 'rejected' ? [result.reason] : [])
     // A conflict may only follow from the failure of a message in front.
@@ -156,11 +136,9 @@ class ShipTarget {
     return after + messages.length
   }
 
-  /** @type {(message: Message, headers: Headers, expected: number) => Promise<number>} */
-  async #send ({ data }, headers, expected) {
-    const { connection, options: { stream, subject } } = this.#core
-    const ack = parseAnswer(await connection.request(subject, data, headers))
-    if (ack.stream === stream && ack.seq === expected && !ack.duplicate) return ack.seq
+  /** @type {(ack: import('./known').Ack, expected: number) => number} */
+  #check (ack, expected) {
+    if (ack.stream === this.#core.options.stream && ack.seq === expected && !ack.duplicate) return ack.seq
     if (ack.duplicate) this.#useOtherIds()
     throw this.#conflict(`it says ${JSON.stringify(ack)}, and the seq ${expected} was expected`)
   }
@@ -168,15 +146,6 @@ class ShipTarget {
   /** Those that the server has seen are refused, also if it has lost the record since. */
   #useOtherIds () {
     this.#again = `-${randomBytes(6).toString('base64url')}`
-  }
-
-  /** @type {(message: Message, after: number | null) => Headers} */
-  #headersOf ({ id }, after) {
-    const all = headers()
-    all.set('Nats-Msg-Id', id)
-    all.set('Nats-Expected-Stream', this.#core.options.stream)
-    if (after !== null) all.set('Nats-Expected-Last-Sequence', String(after))
-    return all
   }
 
   /** The servers acknowledge a record when they have it; they cannot be asked for more. */
@@ -244,6 +213,11 @@ class ShipTarget {
   #failed (cause) {
     return new LogError('ERR_SHIP_TARGET_FAILED', `${cause.message}. Then make a new shipper`, { cause })
   }
+}
+
+/** The server refuses a message that does not come next. @param {number} after  the seq before it */
+function expect (after) {
+  return { 'Nats-Expected-Last-Sequence': String(after) }
 }
 
 /** @param {unknown} err */

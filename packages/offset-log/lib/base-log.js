@@ -30,7 +30,8 @@ const { RecordStream } = require('./stream')
  * What a log that is not one file does in its own way. The log is open; it may be written when records are appended or
  * deleted.
  * @typedef {object} Work
- * @property {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean) => void} append  an array is a batch
+ * @property {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean, own?: any) => void} append  an array
+ *   is a batch; `own` is what the log has handed to `_append`
  * @property {(seqs: number[], cb: Callback<void>) => void} delete  what is no seq fails the call
  * @property {(cb: (err: Error | null) => void) => void} shutDown  runs once, when the earlier calls have called back
  * @property {(name: string) => LogError | null} [writeError]  why the log may not be written; null if it may
@@ -115,10 +116,12 @@ class BaseLog {
   }
 
   /**
-   * @type {(values: unknown, cb: Callback<any>, givesSeqs: boolean) => void} `givesSeqs`: whether `cb` gets the seqs of
-   *   all records; else it gets the seq of the last one
+   * @param {unknown} values
+   * @param {Callback<any>} cb
+   * @param {boolean} givesSeqs  whether `cb` gets the seqs of all records; else it gets the seq of the last one
+   * @param {unknown} [own]  of a log that appends in more ways than one
    */
-  _append (values, cb, givesSeqs) {
+  _append (values, cb, givesSeqs, own) {
     const { overload } = this._appender.backPressure
     if (overload !== null) return nextTick(cb, overload)
     let records
@@ -129,15 +132,15 @@ class BaseLog {
       return this._runWrite('append', cb, (cb) => cb(unreadable(err)))
     }
     // Usually the log is open. Then nothing but the records is allocated here.
-    if (this._lifecycle.isOpen) this._appendRecords(records, cb, givesSeqs)
-    else this.#appendLater(records, cb, givesSeqs)
+    if (this._lifecycle.isOpen) this._appendRecords(records, cb, givesSeqs, own)
+    else this.#appendLater(records, cb, givesSeqs, own)
   }
 
   /**
    * Records that wait for the log to open count as pending.
-   * @type {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean) => void}
+   * @type {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean, own: unknown) => void}
    */
-  #appendLater (records, cb, givesSeqs) {
+  #appendLater (records, cb, givesSeqs, own) {
     let size = sizeOf(records)
     this._appender.backPressure.reserve(size)
     const free = () => {
@@ -150,16 +153,17 @@ class BaseLog {
       else cb(null, result)
     }, (cb) => {
       free()
-      this._appendRecords(records, cb, givesSeqs)
+      this._appendRecords(records, cb, givesSeqs, own)
     })
   }
 
   /**
    * Appends to a log that is open.
-   * @type {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean) => void} an array is a batch
+   * @type {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean, own?: unknown) => void} an array is a
+   *   batch
    */
-  _appendRecords (records, cb, givesSeqs) {
-    this._work.append(records, cb, givesSeqs)
+  _appendRecords (records, cb, givesSeqs, own) {
+    this._work.append(records, cb, givesSeqs, own)
   }
 
   /** @type {(seq: number, options?: any, cb?: NodeCallback<any>) => any} the callback may be the second argument */
