@@ -159,7 +159,8 @@ function detect (library, bytes) {
   }
   let answer
   let answerCount = 0
-  library.load('offset-log/lib/recover/identify.js').detectFraming(blocks, (/** @type {any} */ err, /** @type {any} */ framing) => {
+  const { detectFraming } = library.load('offset-log/lib/recover/identify.js')
+  detectFraming(blocks, 'checked', (/** @type {any} */ err, /** @type {any} */ framing) => {
     answerCount++
     if (err) throw err
     answer = framing?.name ?? framing

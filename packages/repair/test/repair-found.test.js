@@ -27,22 +27,6 @@ async function repairBytes (bytes) {
   return { report, seqs: frames.filter(({ isErased }) => !isErased).map(({ seq }) => seq), slot, isSound }
 }
 
-tape('repair: a garbled link and originalCrc of a chunk with a deleted record do not lose the chunks behind it', async (t) => {
-  const builder = new LogBuilder()
-  for (const isErased of [false, true, false]) {
-    builder.open()
-    builder.record(Buffer.alloc(100, 'a'), { isErased })
-    builder.close({ commitContinues: false })
-  }
-  const seqs = builder.frames.filter(({ isErased }) => !isErased).map(({ seq }) => seq)
-  const at = builder.frames[1].seq - 40
-  const bytes = builder.build()
-  // As the builder makes it, a header without its original crc has the checksum that the next chunk knows it by.
-  const found = await repairBytes(bytes.fill(0, at + 32, at + 40))
-  t.deepEqual(found.seqs, seqs)
-  t.deepEqual(found.report.damage.map(({ offset, size }) => [offset, size]), [[at, 40]])
-})
-
 tape('repair: the last promised chunk of a compacted log is lost, and so is the end of the batch behind it', async (t) => {
   const builder = new LogBuilder({ hasGaps: true })
   const append = (commitContinues) => {
@@ -68,16 +52,17 @@ tape('repair: the last promised chunk of a compacted log is lost, and so is the 
   t.ok(isSound)
 })
 
-tape('repair: one slot of an empty log is enough to find the salt: it names it', async (t) => {
+tape('repair: the salt of an empty log without headers counts if both slots prove it', async (t) => {
   const bytes = new LogBuilder().build()
-  const found = await repairBytes(bytes.fill(0xee, 0, 12288))
+  bytes.fill(0xee, 0, 4096).fill(0xee, 8192, 12288)
+  const found = await repairBytes(Buffer.from(bytes))
   t.equal(found.report.framing, 'checked')
-  t.deepEqual(found.report.flaws.map(({ offset }) => offset), [0, 8192, 4096])
+  t.deepEqual(found.report.flaws.map(({ offset }) => offset), [0, 8192])
   t.ok(found.isSound)
   const disk = new SimulatedDisk()
   disk.put(FILE, bytes.fill(0xee, 12288 + 20, 12288 + 21))
   const err = await failureOf(() => repair(FILE, OUT, { storage: disk.storage }))
-  t.equal(err?.code, 'ERR_LOG_UNKNOWN_FORMAT', 'nothing is believed that names another')
+  t.equal(err?.code, 'ERR_LOG_UNKNOWN_FORMAT', 'one checksum proves nothing')
 })
 
 tape('repair: a flipped bit in each of two frames in a row of an offset log costs no record', async (t) => {
@@ -128,23 +113,5 @@ tape('repair: a chunk that follows one that is elsewhere was moved along with it
   t.deepEqual(seqs, [builder.frames[0].seq, builder.frames.at(-1).seq])
   const start = builder.frames[1].seq - 40
   t.deepEqual(report.damage.map(({ offset, size }) => [offset, size]), [[start, HEAD_SIZE + 16384 - start]])
-  t.ok(isSound)
-})
-
-tape('repair: a chunk behind a gap of a compacted log is mended, though its flags are garbled', async (t) => {
-  const builder = new LogBuilder({ hasGaps: true })
-  for (const size of [3000, 2000, 100]) {
-    builder.open()
-    builder.record(Buffer.alloc(size, size % 255))
-    builder.close({ commitContinues: false })
-    if (size === 3000) builder.jump(100000)
-  }
-  const bytes = builder.build()
-  const start = HEAD_SIZE + 40 + 4 + 3000
-  // All in front of the position: checksums, size, flags and epoch.
-  for (let at = start + 1; at < start + 14; at++) bytes[at] ^= 0x5a
-  const { seqs, report, isSound } = await repairBytes(bytes)
-  t.deepEqual(seqs, builder.frames.map(({ seq }) => seq))
-  t.deepEqual(report.damage.map(({ offset, size }) => [offset, size]), [[start, 40]])
   t.ok(isSound)
 })

@@ -187,12 +187,11 @@ function rewriteHeader (chunk, erased, salt, edit = () => {}) {
   writeChunkHeader(header, chunk, 0, salt)
 }
 
-// Holds back what gets its chain crc from the chunk behind it: a lost range, or a chunk whose header was reconstructed.
+// Holds back a lost range: it gets its chain crc from the chunk behind it.
 
 /**
  * @typedef {import('./chunk-state').ChunkState} ChunkState
  * @typedef {import('./survey').ChunkSink} ChunkSink
- * @typedef {{ start: number, header: ChunkHeader, chunk: Buffer }} Rebuilt
  */
 
 /**
@@ -213,17 +212,11 @@ class Pending {
   #wasInCommit = false
   /** The range that was filled last. @type {Filling | null} */
   #filled = null
-  /** @type {Rebuilt | null} */
-  #rebuilt = null
 
   /** @param {import('../chunk-header').Rules} rules @param {ChunkSink | null} output */
   constructor (rules, output) {
     this.#rules = rules
     this.#output = output
-  }
-
-  get isEmpty () {
-    return this.#lost === null && this.#rebuilt === null
   }
 
   get isLost () {
@@ -233,11 +226,6 @@ class Pending {
   /** Where the lost range begins, or `end` if there is none. @type {(end: number) => number} */
   startOr (end) {
     return this.#lost?.start ?? end
-  }
-
-  /** @type {(start: number, header: ChunkHeader, chunk: Buffer) => void} */
-  rebuild (start, header, chunk) {
-    this.#rebuilt = { start, header, chunk }
   }
 
   // Loses the range from `state` on, or extends the lost range at whose end `state` is, up to `end`.
@@ -272,10 +260,9 @@ class Pending {
   // Writes what is held back; `state` gets its chain crc. `next` is null at the log's end.
   /** @type {(state: ChunkState, next: Next | null) => void} */
   flush (state, next) {
-    const [lost, rebuilt] = [this.#lost, this.#rebuilt]
-    this.#lost = this.#rebuilt = null
+    const lost = this.#lost
+    this.#lost = null
     if (lost !== null) this.#fill(lost, state, next)
-    else if (rebuilt !== null) this.#writeRebuilt(rebuilt, state, next)
   }
 
   // If the log ends right behind the range that was filled last, the chunks that determined how it ends were taken
@@ -284,7 +271,7 @@ class Pending {
   /** @type {(states: ChunkState[]) => void} */
   reopen (states) {
     const filled = this.#filled
-    if (filled === null || !this.isEmpty || !isRightBehind(filled, states[0])) return
+    if (filled === null || this.isLost || !isRightBehind(filled, states[0])) return
     const count = countChunks(filled)
     for (const state of states.filter((state) => isRightBehind(filled, state))) {
       state.chainCrc = UNKNOWN
@@ -339,14 +326,6 @@ class Pending {
     if (owner === null || size === 0) return
     const { salt } = this.#rules
     changeChunk(this.#output, owner.start, (chunk) => extendLastFrame(chunk, owner.offset, sign * size, salt))
-  }
-
-  /** @type {(rebuilt: Rebuilt, state: ChunkState, next: Next | null) => void} */
-  #writeRebuilt ({ start, header, chunk }, state, next) {
-    state.chainCrc = header.originalCrc = next?.chainCrc ?? inventCrc(header.previous)
-    writeChunkHeader(header, chunk, 0, this.#rules.salt)
-    this.#output?.zerosTo(start)
-    this.#output?.append(chunk)
   }
 }
 

@@ -1,6 +1,6 @@
 'use strict'
-// Reconstructs the file header if both copies are lost. The salt seeds every chunk's checksum, and a checksum can be
-// computed backwards to its seed.
+// Reconstructs the file header if both copies are lost. The salt seeds the checksum of every slot and chunk header, and
+// a checksum can be computed backwards to its seed. Two checksums that lead to the same one prove it.
 
 const { CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET, POSITION_OFFSET, isHeaderWhole } = require('../chunk-header')
 const { crc32, findSeed } = require('../crc32')
@@ -10,12 +10,9 @@ const {
   CHUNK_HEADER_SIZE, HEADER_POSITIONS, HEAD_SIZE, RESERVATION_SIZE, LENGTH_SIZE, SLOT_POSITIONS, SLOT_SIZE, WORDS_MARK
 } = require('../layout')
 
-const SALT_OFFSET = 12
 const ID_OFFSET = 16
 const NAME_SIZE_OFFSET = 39
 const NAME_SIZE_MAX = 20
-const PREVIOUS_OFFSET = 32
-const SLOT_CHAIN_CRC_OFFSET = 38
 const CANDIDATES_MAX = 1024
 
 /**
@@ -23,21 +20,20 @@ const CANDIDATES_MAX = 1024
  * @typedef {{ page: number, bytes: Buffer }} Page  `bytes` begins with the page
  */
 
-/** A salt counts once it was found in two ways. */
+/** A salt counts once two checksums lead to it. */
 class SaltSearch {
-  /** Salts that were found in one way. @type {Set<number>} */
-  #found
+  /** Salts that one checksum led to. @type {Set<number>} */
+  #found = new Set()
 
   /** @param {Buffer} head  its bytes */
   constructor (head) {
-    this.#found = new Set(HEADER_POSITIONS.map((position) => head.readUInt32BE(position + SALT_OFFSET)))
     /** Undefined until it is found. */
     this.salt = this.#findAgain(saltsOfSlots(head))
   }
 
   /** False once the salt is found. @type {(page: Page) => boolean} */
-  visit ({ page, bytes }) {
-    this.salt = this.#findAgain(saltsOf(page, bytes))
+  visit ({ bytes }) {
+    this.salt = this.#findAgain(saltsOf(bytes))
     return this.salt === undefined
   }
 
@@ -66,27 +62,23 @@ function rebuildHeader (head, salt, first, last) {
   return { salt, id, base, hasGaps, codec: codecOf(head), hasWords: first?.hasWords === true }
 }
 
-// The salts with which the slots are whole; twice if a slot also names it, as in a log without chunks.
+// The salts with which the slots are whole.
 /** @type {(head: Buffer) => number[]} */
 function saltsOfSlots (head) {
   return SLOT_POSITIONS.map((position) => head.subarray(position, position + SLOT_SIZE))
     .filter((bytes) => bytes.some((byte) => byte !== 0))
-    .flatMap((bytes) => {
-      const salt = findSeed(bytes, LENGTH_SIZE, SLOT_SIZE, bytes.readUInt32BE(0))
-      return bytes.readUInt32BE(SLOT_CHAIN_CRC_OFFSET) === salt ? [salt, salt] : [salt]
-    })
+    .map((bytes) => findSeed(bytes, LENGTH_SIZE, SLOT_SIZE, bytes.readUInt32BE(0)))
 }
 
-// The salts with which the page's first headers are whole, and the one that the log's first chunk names.
-/** @type {(page: number, bytes: Buffer) => number[]} */
-function saltsOf (page, bytes) {
+// The salts with which the page's first headers are whole.
+/** @type {(bytes: Buffer) => number[]} */
+function saltsOf (bytes) {
   const salts = []
-  for (let at = 0; bytes.length - at > CHUNK_HEADER_SIZE + LENGTH_SIZE && salts.length < 3;) {
+  for (let at = 0; bytes.length - at > CHUNK_HEADER_SIZE + LENGTH_SIZE && salts.length < 2;) {
     const end = at + CHUNK_HEADER_SIZE + bytes.readUInt16BE(at + 8)
     if (end < at + CHUNK_HEADER_SIZE + LENGTH_SIZE || end > bytes.length) break
     if (crc32(bytes.subarray(at + CHUNK_HEADER_SIZE, end)) !== bytes.readUInt32BE(at + 4)) break
     salts.push(findSeed(bytes, at + 4, at + CHUNK_HEADER_SIZE, bytes.readUInt32BE(at)))
-    if (page + at === HEAD_SIZE) salts.push(bytes.readUInt32BE(PREVIOUS_OFFSET))
     at = end
   }
   return salts

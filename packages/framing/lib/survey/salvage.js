@@ -154,21 +154,6 @@ class Salvage {
     this.#output.append(chunk)
   }
 
-  // Keeps a chunk whose header was reconstructed. The next chunk determines its chain crc.
-  /** @type {(header: ChunkHeader, chunk: Buffer, start: number) => void} */
-  addRebuilt (header, chunk, start) {
-    const { state } = this
-    this.#flush(null)
-    header.previous = state.chainCrc
-    const goesOn = this.goesOn(header)
-    if (!goesOn) this.#loseOpen()
-    this.#count(header, new DataView(chunk.buffer, chunk.byteOffset, chunk.length), 0, start, goesOn, true)
-    this.#pending.rebuild(start, header, chunk)
-    state.chainCrc = UNKNOWN
-    if (!state.isInCommit) this.committed.copy(state)
-    this.startRun()
-  }
-
   /**
    * @type {(header: ChunkHeader, view: DataView, offset: number, start: number, goesOn: boolean, isMended: boolean) =>
    *   void}
@@ -213,13 +198,13 @@ class Salvage {
 
   /** Takes back the last commit, complete or not, but nothing in front of damage. */
   takeBackCommit () {
-    if (!this.#pending.isEmpty) return
+    if (this.isLost) return
     this.#returnTo(this.#commitStart.end >= this.#runStart.end ? this.#commitStart : this.#runStart)
   }
 
   /** Takes back everything behind the last damage. */
   takeBackRun () {
-    if (this.#pending.isEmpty) this.#returnTo(this.#runStart)
+    if (!this.isLost) this.#returnTo(this.#runStart)
   }
 
   /** Leaves out everything behind the last complete commit. */
@@ -274,7 +259,7 @@ class Salvage {
   /** Writes what waits for the next chunk. @type {(next: import('./make-chunk').Next | null) => void} */
   #flush (next) {
     const { state } = this
-    if (this.#pending.isEmpty) return
+    if (!this.isLost) return
     this.#pending.flush(state, next)
     for (const other of [this.committed, this.#runStart]) {
       if (other.chainCrc !== UNKNOWN) continue

@@ -11,8 +11,7 @@ const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, HEAD_SIZE, PAGE_SIZE, en
 const { Chain, Unanchored } = require('./chain')
 const { UNKNOWN } = require('./chunk-state')
 const { WHAT } = require('./damage-list')
-const { describeNeighbours, findHeader, isZeroIn } = require('./find-header')
-const { mendHeader } = require('./mend-header')
+const { findHeader, isZeroIn, mendHeader } = require('./find-header')
 const { Salvage } = require('./salvage')
 
 /** Why a step ended. */
@@ -261,7 +260,7 @@ class Survey {
     }
     const fault = damage?.fault
     if (fault === 'LINK' || fault === 'EPOCH') this.#passMisfit(fault)
-    else if (fault === 'DATA' && this.#isInChain()) this.#loseData(header)
+    else if (fault === 'DATA' && this.#isInChain(header)) this.#loseData(header)
     else this.#loseToNextHeader(fault === 'PLACE' ? WHAT.PLACE : WHAT.CHUNKS, pageEnd)
   }
 
@@ -295,10 +294,9 @@ class Survey {
     return chain.isRightInstead(header, salvage.state)
   }
 
-  /** Whether the header at the cursor is that of a chunk that belongs there. */
-  #isInChain () {
-    const { at, header } = this.cursor
-    const chain = this.#chain
+  /** Whether a header is that of a chunk that belongs at the cursor. @type {(header: ChunkHeader) => boolean} */
+  #isInChain (header) {
+    const [chain, { at }] = [this.#chain, this.cursor]
     return chain.goesOnWith(header) && !chain.belongsElsewhere(header) && this.#salvage.isInPlace(header, at)
   }
 
@@ -318,21 +316,18 @@ class Survey {
     this.cursor.expect(chainCrc)
   }
 
-  /** Keeps the chunk if only its header is damaged; returns whether it is. @type {(pageEnd: number) => boolean} */
+  /** Keeps the chunk if only one bit of its header is wrong. @type {(pageEnd: number) => boolean} */
   #mend (pageEnd) {
     const { cursor } = this
-    const [source, salvage] = [this.#source, this.#salvage]
+    const salvage = this.#salvage
     const { at, window } = cursor
-    const neighbours = describeNeighbours(cursor, this.limit, source, salvage, this.#chain.previous)
     const bytes = window.buffer.subarray(at - window.start, pageEnd - window.start)
-    const mended = mendHeader(bytes, neighbours, source.rules)
-    if (mended === null || !salvage.canKeep(mended.header, at)) return false
-    const { header, chunk, isExact } = mended
+    const mended = mendHeader(bytes, at, this.#source.rules)
+    if (mended === null || !this.#isInChain(mended.header) || !salvage.canKeep(mended.header, at)) return false
+    const { header, chunk } = mended
     if (!salvage.goesOn(header)) this.#reportOpen()
     this.#report(WHAT.HEADER, at, at + CHUNK_HEADER_SIZE, null, 0)
-    this.#hasLost ||= !isExact
-    if (isExact) salvage.addChunk(header, chunk, new DataView(chunk.buffer, chunk.byteOffset), 0, at, true)
-    else salvage.addRebuilt(header, chunk, at)
+    salvage.addChunk(header, chunk, new DataView(chunk.buffer, chunk.byteOffset), 0, at, true)
     salvage.startRun()
     cursor.skipTo(at + chunk.length)
     cursor.expect(salvage.state.chainCrc)

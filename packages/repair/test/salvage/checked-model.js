@@ -89,11 +89,10 @@ function compare (healthy, hurt) {
  * @param {object} image
  * @param {Buffer} image.bytes
  * @param {number} image.slotEnd  up to where the newest slot promises it
- * @param {boolean} image.isOfWriter  whether the log's own writer made it
  * @param {Buffer} hurt
  * @returns {{ must: Set<number>, may: Map<number, Buffer> }}  seqs of the records that must come back, and all that may
  */
-function expectedOf (model, { bytes, slotEnd, isOfWriter }, hurt) {
+function expectedOf (model, { bytes, slotEnd }, hurt) {
   const { isHit } = compare(bytes, hurt)
   const isPayloadHit = model.chunks.map(({ at, end }) => end > at + HEADER_SIZE && isHit(at + HEADER_SIZE, end))
   const isHeaderHit = model.chunks.map(({ at }) => isHit(at, at + HEADER_SIZE))
@@ -111,7 +110,7 @@ function expectedOf (model, { bytes, slotEnd, isOfWriter }, hurt) {
   const endsAt = firstTorn === -1 ? Infinity : model.chunks[firstTorn].commit
   const isLost = (index) => {
     if (isPayloadHit[index]) return true
-    return isHeaderHit[index] && !isMendable(model.chunks, index, isHeaderHit, isPayloadHit, bytes, hurt, isOfWriter)
+    return isHeaderHit[index] && !isMendable(model.chunks[index], bytes, hurt)
   }
   const must = new Set()
   const may = new Map()
@@ -123,28 +122,12 @@ function expectedOf (model, { bytes, slotEnd, isOfWriter }, hurt) {
   return { must, may }
 }
 
-/**
- * A header that was hit by one bit says itself what it was. Of one that was hit otherwise what is left is found in what
- * lies around it; but nothing but its own checksum proves one of which something was erased.
- */
-function isMendable (chunks, index, isHeaderHit, isPayloadHit, bytes, hurt, isOfWriter) {
-  const { at, end } = chunks[index]
-  if (hurt.length < end) return false
-  const isHit = (other) => other in chunks && (isHeaderHit[other] || isPayloadHit[other])
-  const wasErased = (bytes[at + 11] & 2) !== 0
-  // In a compacted log the position jumps at an unclean end by any number: the header alone says how far. So neither
-  // the first chunk behind it nor the last one in front of it is known from its neighbours.
-  const isBehindJump = (/** @type {number} */ start) => (bytes[11] & 1) !== 0 && (bytes[start + 11] & 8) !== 0
-  const isPositionHit = compare(bytes, hurt).isHit(at + 16, at + 22)
-  const isMovedJump = isBehindJump(at) || (isPositionHit && index + 1 in chunks && isBehindJump(chunks[index + 1].at))
-  const isLast = index === chunks.length - 1
-  const hasNeighbours = !isHit(index - 1) && !isHit(index + 1) && !isLast
-  if (isOfWriter && hasNeighbours && !wasErased && !isMovedJump) return true
-  const bits = [...bytes.subarray(at, at + HEADER_SIZE)].reduce((sum, byte, offset) => {
-    return sum + (byte ^ hurt[at + offset]).toString(2).replaceAll('0', '').length
-  }, 0)
-  if (bits === 1) return true
-  return false
+/** Whether one bit of a header was hit: then its checksum says which. */
+function isMendable ({ at }, bytes, hurt) {
+  const header = hurt.subarray(at, at + HEADER_SIZE)
+  if (header.length < HEADER_SIZE) return false
+  const bits = [...header].reduce((sum, byte, offset) => sum + (byte ^ bytes[at + offset]).toString(2).replaceAll('0', '').length, 0)
+  return bits === 1
 }
 
 exports.modelOf = modelOf

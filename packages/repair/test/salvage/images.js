@@ -141,13 +141,13 @@ function readRecords (out) {
   return new Map(frames.filter(({ isErased }) => !isErased).map(({ seq, data }) => [seq, data]))
 }
 
-/** Whether both copies of the header are lost, and nothing proves the salt. */
+/** Whether both copies of the header are lost, and no two checksums prove the salt. */
 function isHopeless ({ bytes, model }, hurt) {
   const { isHit } = compare(bytes, hurt)
   if (!isHit(0, 64) || !isHit(8192, 8192 + 64)) return false
-  if (!isHit(4096, 4608) || !isHit(12288, 12800)) return false
-  const whole = model.chunks.filter(({ at, end }) => !isHit(at, end) && end > at + 44)
-  return whole.length < 2 && !(whole.length === 1 && whole[0].at === HEAD_SIZE)
+  const slots = [4096, 12288].filter((start) => !isHit(start, start + 512))
+  const chunks = model.chunks.filter(({ at, end }) => !isHit(at, end) && end > at + 44)
+  return slots.length + chunks.length < 2
 }
 
 /**
