@@ -3,7 +3,9 @@
 
 const { SharedCache } = require('@millrace/block-file')
 const { createPlainStorage } = require('./lib/compressed/storage')
+const { sizeOf } = require('./lib/files')
 const { slotsError } = require('./lib/kind')
+const { parseNames } = require('./lib/names')
 const { listSegments } = require('./lib/opening')
 const { optionNames } = require('./lib/options')
 const { SegmentedLog, findMissingSegments, setMaxSize } = require('./lib/segmented-log')
@@ -24,5 +26,7 @@ exports.findMissingSegments = findMissingSegments
 exports.optionNames = optionNames
 exports.listSegments = listSegments
 // For @millrace/merged-log.
+exports.parseNames = parseNames
 exports.setMaxSize = setMaxSize
+exports.sizeOf = sizeOf
 exports.slotsError = slotsError

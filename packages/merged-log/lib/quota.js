@@ -5,8 +5,8 @@
 
 const path = require('node:path')
 const { clearInterval, setInterval } = require('node:timers')
-const { ClockWatch, boundParts, oldUntil, promisesOf } = require('@millrace/flow')
-const { SegmentedLog, setMaxSize } = require('@millrace/segmented-log')
+const { ClockWatch, boundParts, oldUntil } = require('@millrace/flow')
+const { SegmentedLog, parseNames, setMaxSize, sizeOf } = require('@millrace/segmented-log')
 const { listNames, listSlots, slotPath } = require('./slots')
 
 const LOOK_MS = 2000
@@ -18,9 +18,6 @@ const GROWTH = 2
 const ASIDE_SIZE = 256 * 1024
 /** A slot can go on with this much and `GROWTH` segments, however much the others have. */
 const OWN_SIZE_MIN = 512 * 1024
-/** The name of every file of a segment begins with its base and the time when it was made. */
-const BASE_LENGTH = 16
-const SEGMENT = /^(\d{16})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.log/
 
 /**
  * @typedef {object} SlotSegment
@@ -142,25 +139,24 @@ class Quota {
   async #measureSlot (slot, knownSizes) {
     const { storage } = this.#options
     const folder = slotPath(this.#folder, slot)
-    const names = (await listNames(folder, storage)).filter((name) => SEGMENT.test(name)).sort()
-    const newest = names[names.length - 1]?.slice(0, BASE_LENGTH)
+    const { segments, beside } = parseNames(await listNames(folder, storage))
+    /** @type {SlotSegment | null} */
+    let next = null
     /** @type {SlotSegment[]} */
-    const segments = []
-    for (const name of names) {
-      const [base, year, month, day, ...time] = (SEGMENT.exec(name) ?? []).slice(1).map(Number)
-      let last = segments[segments.length - 1]
-      if (last === undefined || last.base !== base) {
-        const createdMs = Date.UTC(year, month - 1, day, ...time)
-        const next = { slot, base, createdMs, fromMs: -Infinity, toMs: Infinity, size: 0, next: null }
-        if (last !== undefined) last.next = next
-        segments.push(last = next)
+    const measured = []
+    for (const { name, file, base, createdMs } of segments.reverse()) {
+      const files = [file, ...beside.flatMap(({ of, name: other }) => of === name ? other : [])]
+      let size = 0
+      for (const file of files.map((file) => path.join(folder, file))) {
+        // It may be gone.
+        const fileSize = knownSizes.get(file) ?? await sizeOf(storage, file).catch(() => 0)
+        if (next !== null) this.#sizes.set(file, fileSize)
+        size += fileSize
       }
-      const file = path.join(folder, name)
-      const size = knownSizes.get(file) ?? await sizeOf(file, storage)
-      if (base !== Number(newest)) this.#sizes.set(file, size)
-      last.size += size
+      next = { slot, base, createdMs, fromMs: -Infinity, toMs: Infinity, size, next }
+      measured.unshift(next)
     }
-    return segments
+    return measured
   }
 
   /**
@@ -216,16 +212,6 @@ class Quota {
     } finally {
       await log.close().catch(() => {})
     }
-  }
-}
-
-/** 0 if it is gone. @type {(file: string, storage: import('./slots').Storage) => Promise<number>} */
-async function sizeOf (file, storage) {
-  try {
-    const handle = await promisesOf(storage).open(file, { flags: 'r', createFolder: false })
-    return await promisesOf(handle).size().finally(() => promisesOf(handle).close())
-  } catch {
-    return 0
   }
 }
 

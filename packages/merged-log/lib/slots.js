@@ -4,9 +4,7 @@
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
 const { promisesOf } = require('@millrace/flow')
-const { slotsError } = require('@millrace/segmented-log')
-
-const SLOT = /^(0|[1-9]\d{0,5})$/
+const { parseNames, slotsError } = require('@millrace/segmented-log')
 
 /** @typedef {import('@millrace/block-file').Storage} Storage */
 
@@ -17,7 +15,7 @@ function slotPath (folder, slot) {
 
 /** In order; none if the folder does not exist. @type {(folder: string, storage: Storage) => Promise<number[]>} */
 async function listSlots (folder, storage) {
-  return slotsOf(await listNames(folder, storage))
+  return parseNames(await listNames(folder, storage)).slots
 }
 
 /**
@@ -29,12 +27,7 @@ async function listOnlySlots (folder, storage) {
   const names = await listNames(folder, storage)
   const err = slotsError(folder, names)
   if (err !== null) throw err
-  return slotsOf(names)
-}
-
-/** @param {string[]} names */
-function slotsOf (names) {
-  return names.filter((name) => SLOT.test(name)).map(Number).sort((a, b) => a - b)
+  return parseNames(names).slots
 }
 
 /** @type {(folder: string, storage: Storage) => Promise<string[]>} */

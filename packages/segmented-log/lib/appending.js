@@ -15,9 +15,8 @@ const { LogError } = require('@millrace/errors')
 const { atExit, laterTime } = require('@millrace/flow')
 const { BackPressure, DRAIN_SIZE, errors } = require('@millrace/offset-log/composing')
 const { SLACK, createNext, makeSegment, nameAt, openSegment } = require('./opening')
+const { HEAD_SIZE } = require('./stand-in')
 
-/** The end of a segment that never had a record. */
-const HEAD_SIZE = 32 * 1024
 /** Room for a last session and its unclean end, in a segment and in the log. */
 const LOCAL_END_MAX = 2 ** 47
 const BASE_MAX = Number.MAX_SAFE_INTEGER - 2 ** 48
@@ -240,7 +239,7 @@ class Appending {
     await sink.sync()
     await this.#retention.makeRoom()
     const name = nameAt(this.#nextBase = this.#baseBehind(before))
-    const log = await makeSegment(folder, name, options, before.log)
+    const log = await makeSegment(folder, name, options, sourceOf(before).id)
     if (!sink.isDurable) await sink.sync()
     if (!sink.isDurable) sink.flushNow()
     this.#beginNext(before, () => log, name)

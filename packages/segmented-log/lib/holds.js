@@ -4,8 +4,9 @@
 const path = require('node:path')
 const { misuse } = require('@millrace/errors')
 const { promisesOf } = require('@millrace/flow')
+const { makeEmpty, remove } = require('./files')
 const { checkHoldName, holdName } = require('./names')
-const { ignoreMissing, list } = require('./opening')
+const { list } = require('./opening')
 
 /**
  * @typedef {object} Hold
@@ -45,7 +46,7 @@ class Holds {
       const { storage } = this.#core.options
       const [before, ...others] = await this.#holdFiles(name)
       const file = path.join(this.#core.folder, holdName(name, needed))
-      if (before === undefined) await promisesOf(await promisesOf(storage).open(file, { flags: 'r+', createFolder: false })).close()
+      if (before === undefined) await makeEmpty(storage, file)
       else if (before !== file) await promisesOf(storage).rename(before, file)
       for (const other of others) if (other !== file) await promisesOf(storage).unlink(other)
       await promisesOf(storage).syncFolder(this.#core.folder)
@@ -58,7 +59,7 @@ class Holds {
     return this.#retention.inTurn(async () => {
       const { folder, options: { storage } } = this.#core
       const files = await this.#holdFiles(name)
-      for (const file of files) await promisesOf(storage).unlink(file).catch(ignoreMissing)
+      for (const file of files) await remove(storage, file)
       if (files.length > 0) await promisesOf(storage).syncFolder(folder)
     })
   }

@@ -12,16 +12,20 @@ const path = require('node:path')
 const { LogError, checkNames, misuse } = require('@millrace/errors')
 const { boundParts, promisesOf } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
+const { makeEmpty, remove } = require('./files')
 const { keptName } = require('./names')
-const { CHOSEN_SUFFIX, ignoreMissing } = require('./opening')
-const { rewriteSegment } = require('./rewriting')
+const { CHOSEN_SUFFIX } = require('./opening')
+const { replaceFile } = require('./rewriting')
 
 /** By default, the part of a quota that kept segments may take. */
 const PART_OF_QUOTA = 4
+/** Deletions meanwhile make the copy useless; it is made again. */
+const ATTEMPT_COUNT_MAX = 5
 
 /**
  * @typedef {import('./core').Core} Core
  * @typedef {import('./segments').Segment} Segment
+ * @typedef {import('@millrace/offset-log/composing').Source} Source
  *
  * @typedef {object} KeepOptions  which records stay when their segment is dropped
  * @property {import('@millrace/where').Where} where  The records that stay. A new filter holds for segments that are
@@ -59,7 +63,7 @@ function parseKeep (given, limits, codec) {
 }
 
 /**
- * Leaves only the chosen records of a segment. Call it in the turn of the retention.
+ * Leaves only the chosen records of a segment. Reads go on meanwhile. Call it in the turn of the retention.
  * @param {Core} core
  * @param {Segment} segment  sealed, with another one behind it
  * @param {() => void} check  called again and again; throws to end the call
@@ -69,24 +73,37 @@ async function keepChosen (core, segment, check) {
   const { folder, segments, options: { keep, storage } } = core
   const untilMs = endedMs(core, segment)
   const mark = path.join(folder, keptName(segment.name, untilMs))
+  const copyPath = segment.path + CHOSEN_SUFFIX
+  const choice = { isWanted: keep?.isWanted, skipsDamage: true, onProgress: check }
   let isMarked = false
   try {
-    const { count } = await rewriteSegment(core, segment, {
-      suffix: CHOSEN_SUFFIX,
-      isWanted: keep?.isWanted,
-      skipsDamage: true,
-      check,
-      decide: async ({ count, readCount }) => {
-        if (count === 0) return false
-        isMarked = true
-        segments.mark(segment, untilMs)
-        await promisesOf(await promisesOf(storage).open(mark, { flags: 'r+', createFolder: false })).close()
-        await promisesOf(storage).syncFolder(folder)
-        return count < readCount
-      }
-    })
-    return count > 0
+    for (let attempt = 1; attempt <= ATTEMPT_COUNT_MAX; attempt++) {
+      await remove(storage, copyPath)
+      const { changeCount } = segment
+      const { count, readCount, size } = await segments.use(segment, async (log) => {
+        if (segment.format === null && !log.recovery?.damage.length) await log.sync()
+        return /** @type {Source} */ (segment.source).copyTo(copyPath, choice)
+      })
+      const isDone = await segments.exclusively(segment, async () => {
+        if (segment.changeCount !== changeCount) return false
+        if (count > 0) {
+          isMarked = true
+          segments.mark(segment, untilMs)
+          await makeEmpty(storage, mark)
+          await promisesOf(storage).syncFolder(folder)
+        }
+        if (count > 0 && count < readCount) {
+          await replaceFile(core, segment, { from: copyPath, to: segment.path, format: null, size })
+          segment.changeCount++
+        } else await remove(storage, copyPath)
+        return true
+      })
+      if (isDone) return count > 0
+    }
+    await remove(storage, copyPath)
+    throw new LogError('ERR_LOG_LOCKED', `${segment.path} is being deleted from again and again; try later`, { path: segment.path })
   } catch (err) {
+    await remove(storage, copyPath).catch(() => {})
     if (isMarked) await unmark(core, segment, mark).catch(() => {})
     throw err
   }
@@ -101,7 +118,7 @@ function endedMs ({ segments: { list } }, segment) {
 
 /** The copy could not take its place. @type {(core: Core, segment: Segment, mark: string) => Promise<void>} */
 async function unmark ({ folder, segments, options: { storage } }, segment, mark) {
-  await promisesOf(storage).unlink(mark).catch(ignoreMissing)
+  await remove(storage, mark)
   await promisesOf(storage).syncFolder(folder)
   segments.mark(segment, null)
 }

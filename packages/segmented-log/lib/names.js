@@ -37,6 +37,7 @@ const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
  *
  * @typedef {object} SegmentName
  * @property {string} name  of its file before it is compressed
+ * @property {string} file  the name that its file has now
  * @property {Format | null} format  of a compressed segment
  * @property {number} base  the log's seqs are this much above those in the segment's file
  * @property {number} createdMs  by the clock of that time
@@ -112,28 +113,26 @@ function parseNames (names) {
 
 /** Reads a name only when somebody asks: there may be thousands. @implements {SegmentName} */
 class ParsedName {
-  #file
-
   /** @param {string} file */
   constructor (file) {
-    this.#file = file
+    this.file = file
   }
 
   get name () {
-    return this.#file.slice(0, NAME_SIZE)
+    return this.file.slice(0, NAME_SIZE)
   }
 
   get format () {
-    if (this.#file.length === NAME_SIZE) return null
-    return formats.find(({ suffix }) => this.#file.endsWith(suffix)) ?? null
+    if (this.file.length === NAME_SIZE) return null
+    return formats.find(({ suffix }) => this.file.endsWith(suffix)) ?? null
   }
 
   get base () {
-    return Number(this.#file.slice(0, DIGITS))
+    return Number(this.file.slice(0, DIGITS))
   }
 
   get createdMs () {
-    return timeIn(this.#file)
+    return timeIn(this.file)
   }
 }
 

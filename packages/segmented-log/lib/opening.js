@@ -8,9 +8,10 @@ const { LogError } = require('@millrace/errors')
 const { abortError, promisesOf } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { createNewFile, openFixed, openNew, sourceOf } = require('@millrace/offset-log/composing')
+const { keepOwnership, remove, removeUnlessHeld } = require('./files')
 const { kindError } = require('./kind')
 const { isKeptMark, parseNames, segmentName } = require('./names')
-const { HEAD_SIZE, createStandIn } = require('./stand-in')
+const { HEAD_SIZE, createStandIn, findLike } = require('./stand-in')
 
 /** How often to look again while the writer drops the newest segment that was found. */
 const ATTEMPT_COUNT_MAX = 50
@@ -107,7 +108,7 @@ async function list (folder, { storage, isWriter }) {
  */
 async function listSegments (folder, storage = fileStorage) {
   const { segments } = await list(folder, { storage, isWriter: false })
-  return segments.map(({ name, format }) => path.join(folder, name + (format?.suffix ?? '')))
+  return segments.map(({ file }) => path.join(folder, file))
 }
 
 /** @type {(folder: string, options: Options) => Promise<Opened>} */
@@ -198,9 +199,9 @@ async function beginBehind (folder, options, listing, err) {
   await finishKept(folder, options, listing)
   await cleanUp(folder, options, listing)
   const { segments, kept } = listing
-  const id = await findId(folder, options, segments)
+  const { id } = await findLike(folder, options, segments)
   const next = nameAt(segments[segments.length - 1].base + options.segmentSize + DAMAGE_DISTANCE + SLACK)
-  const log = await makeSegment(folder, next, options, { stats: async () => ({ id }) })
+  const log = await makeSegment(folder, next, options, id)
   return { segments: [...segments, next], kept, log, recovery: recoveryOf(err) }
 }
 
@@ -219,16 +220,6 @@ async function readySegment (log) {
     ? `ends at ${fileSize}, in its head`
     : `is a log in the framing ${framing}, and a segment is in the checked one; convert it with \`millrace convert\` first`
   throw new LogError('ERR_LOG_CORRUPT', `open: ${log.filename} ${found}`, { path: log.filename })
-}
-
-/** @type {(folder: string, options: Options, segments: SegmentName[]) => Promise<string | undefined>} of the log */
-async function findId (folder, { sealed }, segments) {
-  for (const { name } of [...segments].reverse()) {
-    const log = OffsetLog(path.join(folder, name), { ...sealed, flags: 'r', mustExist: false })
-    const id = await log.ready().then(() => log.stats()).then(({ id }) => id, () => null)
-    await log.close()
-    if (id !== null) return id
-  }
 }
 
 /**
@@ -262,7 +253,7 @@ async function settle (folder, options, listing, log) {
   if (!recovery?.damage.length && format === null && !kept.has(name)) return { segments, kept, log, recovery }
   const end = sourceOf(log).damagedEnd + DAMAGE_DISTANCE
   const next = nameAt(segments[segments.length - 1].base + end + SLACK)
-  const made = await makeSegment(folder, next, options, log)
+  const made = await makeSegment(folder, next, options, sourceOf(log).id)
   await log.close()
   return { segments: [...segments, next], kept, log: made, recovery }
 }
@@ -270,16 +261,16 @@ async function settle (folder, options, listing, log) {
 /** @type {(base: number) => SegmentName} */
 function nameAt (base) {
   const createdMs = Date.now()
-  return { name: segmentName(base, createdMs), format: null, base, createdMs }
+  const name = segmentName(base, createdMs)
+  return { name, file: name, format: null, base, createdMs }
 }
 
 /**
  * Makes a segment with the id of the log, which all of its segments share.
- * @type {(folder: string, name: SegmentName, options: Options, before: any) => Promise<any>} its open log
+ * @type {(folder: string, name: SegmentName, options: Options, id: Buffer | null) => Promise<any>} its open log
  */
-async function makeSegment (folder, { name }, { active }, before) {
-  const { id } = await before.stats()
-  const log = OffsetLog(path.join(folder, name), { ...active, id, errorIfExists: true })
+async function makeSegment (folder, { name }, { active }, id) {
+  const log = OffsetLog(path.join(folder, name), { ...active, id: id?.toString('hex'), errorIfExists: true })
   await log.ready()
   return log
 }
@@ -325,31 +316,19 @@ async function finishKept (folder, options, listing) {
   const unfinished = copies.filter(({ of }) => segmentOf(of) !== undefined)
   for (const { name, of } of unfinished) {
     try {
-      const before = path.join(folder, of + (segmentOf(of)?.format?.suffix ?? ''))
+      const before = path.join(folder, segmentOf(of)?.file ?? of)
       await keepOwnership(storage, before, path.join(folder, name))
       await promisesOf(storage).rename(path.join(folder, name), path.join(folder, of))
     } catch (err) {
       if (!isHeld(storage, err)) throw err
       // A reader has the segment open. All of it is there, so it needs no mark. The copy is removed with the rest.
       const marks = beside.filter((file) => file.of === of && isKeptMark(file.suffix))
-      for (const mark of marks) await promisesOf(storage).unlink(path.join(folder, mark.name)).catch(ignoreMissing)
+      for (const mark of marks) await remove(storage, path.join(folder, mark.name))
     }
   }
   if (unfinished.length === 0) return
   await promisesOf(storage).syncFolder(folder)
   Object.assign(listing, await list(folder, options))
-}
-
-/** Errors of whoever may not give a file away, and of file systems without owners and modes. */
-const NOT_GIVEN = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
-
-/**
- * Gives a file that takes the place of another one its owner and mode, as far as this process may.
- * @type {(storage: import('@millrace/block-file').Storage, before: string, file: string) => Promise<void>}
- */
-async function keepOwnership (storage, before, file) {
-  if (!storage.copyOwnership) return
-  await promisesOf(storage).copyOwnership(before, file).catch((err) => { if (!NOT_GIVEN.includes(err.code)) throw err })
 }
 
 /** Files that are being made, were not removed yet, or mean nothing beside the lock of the folder. */
@@ -373,7 +352,7 @@ async function cleanUp (folder, options, { segments, beside: all }) {
       unclean.add(of)
       continue
     }
-    hasRemoved = await remove(options.storage, path.join(folder, name)) || hasRemoved
+    hasRemoved = await removeUnlessHeld(options.storage, path.join(folder, name)) || hasRemoved
   }
   if (hasRemoved) await promisesOf(options.storage).syncFolder(folder)
   // To open and close a segment finishes what its writer could not.
@@ -382,26 +361,6 @@ async function cleanUp (folder, options, { segments, beside: all }) {
     await log.ready()
     await log.close()
   }
-}
-
-/**
- * Removes what is no longer needed.
- * @type {(storage: import('@millrace/block-file').Storage, file: string) => Promise<boolean>} false if somebody has it
- *   open, and the system removes no open file: try again later
- */
-async function remove (storage, file) {
-  try {
-    await promisesOf(storage).unlink(file).catch(ignoreMissing)
-    return true
-  } catch (err) {
-    if (isHeld(storage, err)) return false
-    throw err
-  }
-}
-
-/** @param {NodeJS.ErrnoException} err */
-function ignoreMissing (err) {
-  if (err.code !== 'ENOENT') throw err
 }
 
 exports.CHOSEN_SUFFIX = CHOSEN_SUFFIX
@@ -417,6 +376,3 @@ exports.nameAt = nameAt
 exports.makeSegment = makeSegment
 exports.createNext = createNext
 exports.openSegment = openSegment
-exports.remove = remove
-exports.keepOwnership = keepOwnership
-exports.ignoreMissing = ignoreMissing

@@ -8,9 +8,10 @@ const { isHeld } = require('@millrace/block-file')
 const { misuse, reasonOf } = require('@millrace/errors')
 const { ClockWatch, boundParts, countOld, createObservable, isPlausible, oldUntil, promisesOf } = require('@millrace/flow')
 const { formats } = require('./compressed/formats')
+const { ignoreMissing, removeUnlessHeld, sizeOf } = require('./files')
 const { isHopeless, keepChosen } = require('./keeping')
 const { isKeptMark, keptName } = require('./names')
-const { ignoreMissing, list, remove } = require('./opening')
+const { list } = require('./opening')
 const { canDropBusy } = require('./rewriting')
 
 /** What a segment may take beyond its size: headers of pages, and room that its writer reserves behind the end. */
@@ -183,7 +184,7 @@ class Retention {
     const { segments: { list }, options: { keep, limits: { maxSize } } } = this.#core
     if (this.#besideSize === null || list.some(({ size, isActive }) => size === null && !isActive)) return -1
     const nextSize = this.#fullSize * (keep === null ? 1 : 2)
-    return maxSize - sizeOf(list) - this.#besideSize - this.#reservedSize - nextSize - RESERVE_SIZE
+    return maxSize - totalSize(list) - this.#besideSize - this.#reservedSize - nextSize - RESERVE_SIZE
   }
 
   /** @returns {boolean} false if the oldest segment must stay, or cannot be removed without waiting */
@@ -329,7 +330,7 @@ class Retention {
   async #boundKept (unheldBase, round) {
     const { segments, options: { keep } } = this.#core
     const kept = segments.list.filter(({ keptUntilMs }) => keptUntilMs !== null)
-    let left = sizeOf(kept) - (keep?.maxSize ?? Infinity)
+    let left = totalSize(kept) - (keep?.maxSize ?? Infinity)
     const tooMany = kept.filter(({ base, size }) => {
       const isOver = left > 0 && base < unheldBase
       if (isOver) left -= size ?? 0
@@ -345,9 +346,9 @@ class Retention {
   async #enforceQuota (makesRoom, round) {
     const { segments, options: { keep, limits: { maxSize } } } = this.#core
     const excess = await this.#measureFolder(makesRoom, round.listing) - maxSize
-    const goal = sizeOf(segments.list) - excess
+    const goal = totalSize(segments.list) - excess
     const canDrop = (/** @type {Segment} */ { base }) => base < round.droppableBase
-    while (sizeOf(segments.list) > goal) {
+    while (totalSize(segments.list) > goal) {
       const whole = segments.find(segments.wholeFrom)
       if (keep !== null && canDrop(whole)) {
         if (!await this.#keep(whole, round, true)) return
@@ -413,7 +414,7 @@ class Retention {
     total += makesRoom ? lastSize + fullSize : Math.max(lastSize, fullSize)
     // Chosen records are copied before their segment is dropped.
     if (keep !== null) total += fullSize
-    return total + sizeOf(list) + this.#reservedSize
+    return total + totalSize(list) + this.#reservedSize
   }
 
   /** @param {Segment[]} all */
@@ -431,9 +432,7 @@ class Retention {
     const runLane = async () => {
       while (index < paths.length) {
         const own = index++
-        const handle = await promisesOf(storage).open(paths[own], { flags: 'r', createFolder: false }).catch(ignoreMissing)
-        if (!handle) continue
-        sizes[own] = await promisesOf(handle).size().finally(() => promisesOf(handle).close())
+        sizes[own] = await sizeOf(storage, paths[own]).catch(ignoreMissing) ?? 0
       }
     }
     await Promise.all(Array.from({ length: LANE_COUNT }, runLane))
@@ -452,7 +451,7 @@ class Retention {
     const baseOf = (/** @type {string} */ name) => Number(name.slice(0, 16))
     const isLeft = ({ name = '' }) => baseOf(name) < segments.first.base ||
       (known !== null && baseOf(name) < segments.last.base && !known.has(baseOf(name)))
-    const segmentsLeft = listing.segments.filter(isLeft).map(({ name, format }) => name + (format?.suffix ?? ''))
+    const segmentsLeft = listing.segments.filter(isLeft).map(({ file }) => file)
     const left = listing.beside.filter(isLeft).map(({ name }) => name)
     let foreign = null
     for (const name of segmentsLeft) {
@@ -512,7 +511,7 @@ class Retention {
   async #remove (names) {
     const { folder, options: { storage } } = this.#core
     for (const name of names) {
-      if (await remove(storage, path.join(folder, name))) continue
+      if (await removeUnlessHeld(storage, path.join(folder, name))) continue
       clearTimeout(this.#heldTimer)
       this.#heldTimer = setTimeout(() => this.run().catch(() => {}), HELD_MS)
       this.#heldTimer.unref?.()
@@ -531,7 +530,7 @@ class Retention {
 }
 
 /** Of the files of sealed segments, in bytes. @param {Segment[]} segments */
-function sizeOf (segments) {
+function totalSize (segments) {
   return segments.reduce((sum, { size, isActive }) => isActive ? sum : sum + (size ?? 0), 0)
 }
 

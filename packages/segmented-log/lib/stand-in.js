@@ -4,9 +4,9 @@
 
 const { nextTick } = require('node:process')
 const path = require('node:path')
-const { promisesOf } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
-const { encodeEmpty } = require('@millrace/offset-log/composing')
+const { encodeEmpty, sourceOf } = require('@millrace/offset-log/composing')
+const { sizeOf } = require('./files')
 
 /** A segment has at least this many bytes. */
 const HEAD_SIZE = 32 * 1024
@@ -14,7 +14,6 @@ const HEAD_SIZE = 32 * 1024
 /**
  * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
  * @typedef {import('./names').SegmentName} SegmentName
- * @typedef {import('@millrace/block-file').Storage} Storage
  * @typedef {import('@millrace/block-file').StorageHandle} StorageHandle
  */
 
@@ -27,35 +26,27 @@ const HEAD_SIZE = 32 * 1024
  */
 async function createStandIn (folder, options, segments) {
   const { id, codec } = await findLike(folder, options, segments.slice(0, -1))
-  const bytes = encodeEmpty(codec ?? '', id === null ? null : Buffer.from(id, 'hex'))
-  const { name, format } = segments[segments.length - 1]
-  const size = await sizeOf(options.storage, path.join(folder, name + (format?.suffix ?? '')))
+  const bytes = encodeEmpty(codec ?? '', id)
+  const broken = path.join(folder, segments[segments.length - 1].file)
+  // It may be no file at all.
+  const size = await sizeOf(options.storage, broken).catch(() => 0)
   return { size: Math.max(size, HEAD_SIZE), logOptions: { ...options.active, storage: storageOf(bytes) } }
 }
 
 /**
  * The id and the codec of the segments that can be opened.
  * @type {(folder: string, options: Options, segments: SegmentName[]) =>
- *   Promise<{ id: string | null, codec: string | null }>}
+ *   Promise<{ id: Buffer | null, codec: string | null }>}
  */
 async function findLike (folder, { sealed }, segments) {
   for (const { name } of [...segments].reverse()) {
     const log = OffsetLog(path.join(folder, name), { ...sealed, flags: 'r', mustExist: false })
-    const found = await log.ready().then(() => log.stats()).catch(() => null)
+    const stats = await log.ready().then(() => log.stats()).catch(() => null)
+    const id = stats === null ? null : sourceOf(log).id
     await log.close()
-    if (found !== null && found.id !== null) return found
+    if (stats !== null && id !== null) return { id, codec: stats.codec }
   }
   return { id: null, codec: null }
-}
-
-/** @type {(storage: Storage, file: string) => Promise<number>} 0 if it is no file */
-async function sizeOf (storage, file) {
-  try {
-    const handle = await promisesOf(storage).open(file, { flags: 'r', createFolder: false })
-    return await promisesOf(handle).size().finally(() => promisesOf(handle).close())
-  } catch {
-    return 0
-  }
 }
 
 /**
@@ -82,3 +73,4 @@ function storageOf (bytes) {
 
 exports.HEAD_SIZE = HEAD_SIZE
 exports.createStandIn = createStandIn
+exports.findLike = findLike

@@ -4,9 +4,8 @@
 // compressed file, opening removes the compressed one.
 
 const { isHeld } = require('@millrace/block-file')
-const { promisesOf } = require('@millrace/flow')
-const { compressFile, inflateFile } = require('./compressed/files')
-const { ignoreMissing } = require('./opening')
+const { compressFile, inflateFile } = require('./compressed/compress')
+const { remove, sizeOf } = require('./files')
 const { replaceFile } = require('./rewriting')
 
 /** A segment that was deleted from is probably deleted from again. */
@@ -133,7 +132,7 @@ class Upkeep {
     const from = segment.filePath
     const compressedPath = from + format.suffix
     const to = `${compressedPath}.new`
-    const plainSize = await segments.useFile(segment, () => this.#sizeOf(from))
+    const plainSize = await segments.useFile(segment, () => sizeOf(storage, from))
     try {
       if (!await this.#retention.reserve(plainSize)) return
       check()
@@ -211,19 +210,12 @@ class Upkeep {
     await this.#retention.inTurn(() => segments.exclusively(segment, async () => {
       // Retention, or a deletion, may have come before.
       if (segment.isDropped || segment.changeCount !== changeCount || (file.format !== null && this.#mustStop)) {
-        await promisesOf(storage).unlink(from).catch(ignoreMissing)
+        await remove(storage, from)
         throw STOPPED
       }
       if (!await replaceFile(this.#core, segment, { from, ...file })) throw STOPPED
       this.#left.delete(segment)
     }))
-  }
-
-  /** @param {string} file */
-  async #sizeOf (file) {
-    const { storage } = this.#core.options
-    const handle = await promisesOf(storage).open(file, { flags: 'r', createFolder: false })
-    return promisesOf(handle).size().finally(() => promisesOf(handle).close())
   }
 }
 
