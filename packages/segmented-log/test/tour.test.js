@@ -64,7 +64,8 @@ tape('tour: limits drop whole segments, the oldest first', async (t) => {
 
 tape('tour: chosen records outlive their segments', async (t) => {
   const { log, seqs } = await makeLog({ maxCount: 2, keep: { where: isError } })
-  await until(async () => await log.count() === 5)
+  // A run of the retention may be under way; this one follows it.
+  await log.dropBefore(0)
   t.deepEqual(await collect(log.stream({ values: false })), seqs.slice(1))
   await log.close()
 })
