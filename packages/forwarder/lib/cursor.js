@@ -8,7 +8,7 @@
 
 const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { crc32 } = require('@millrace/framing')
 
 // No sector of a disk reaches over two slots.
@@ -67,19 +67,19 @@ class Cursor {
    */
   async write (position) {
     this.#isDirty = true
-    await call(this.#blocks, 'write', encodeSlot(++this.#generation, position), this.#slot * SLOT_SIZE)
+    await promisesOf(this.#blocks).write(encodeSlot(++this.#generation, position), this.#slot * SLOT_SIZE)
   }
 
   /** The last write is on stable storage when this resolves. Do not write meanwhile. */
   async sync () {
     if (!this.#isDirty) return
-    await call(this.#blocks, 'sync')
+    await promisesOf(this.#blocks).sync()
     this.#isDirty = false
     this.#slot = 1 - this.#slot
   }
 
   async close () {
-    await call(this.#blocks, 'close')
+    await promisesOf(this.#blocks).close()
   }
 }
 
@@ -95,18 +95,19 @@ class Cursor {
 async function openCursor (path, storage, key = { what: 'path', value: path }) {
   const blocks = BlockFile(path, { storage, lock: true, createFolder: true, cache: 0, initial: createFile })
   try {
-    const size = await call(blocks, 'ready').then(() => blocks.size.value)
-    const bytes = await call(blocks, 'read', 0, Math.min(size, FILE_SIZE))
+    await promisesOf(blocks).ready()
+    const size = blocks.size.value
+    const bytes = await promisesOf(blocks).read(0, Math.min(size, FILE_SIZE))
     // Somebody has cut the file off.
-    if (size < FILE_SIZE) await call(blocks, 'append', Buffer.alloc(FILE_SIZE - size, ' '))
+    if (size < FILE_SIZE) await promisesOf(blocks).append(Buffer.alloc(FILE_SIZE - size, ' '))
     // A process that was killed may not have synced what was just read.
-    await call(blocks, 'sync')
+    await promisesOf(blocks).sync()
     const slots = [0, 1].flatMap((slot) => decodeSlot(bytes, slot) ?? [])
     const [newest] = slots.sort((a, b) => b.generation - a.generation)
     if (newest) return { cursor: new Cursor(blocks, newest), position: newest.position, isDamaged: false }
     return { cursor: new Cursor(blocks, { generation: 0, slot: 0 }), position: null, isDamaged: true }
   } catch (err) {
-    await call(blocks, 'close').catch(() => {})
+    await promisesOf(blocks).close().catch(() => {})
     throw /** @type {any} */ (err).code === 'ERR_LOG_LOCKED' ? takenError(/** @type {any} */ (err), key) : err
   }
 }

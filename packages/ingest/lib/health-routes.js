@@ -4,7 +4,7 @@
 const path = require('node:path')
 const { setTimeout } = require('node:timers')
 const { writeWhole } = require('@millrace/block-file')
-const { call, toPromise } = require('@millrace/flow')
+const { promisesOf, toPromise } = require('@millrace/flow')
 const { whatIsWrong } = require('./access')
 const { unavailable } = require('./problem')
 const { docs } = require('./schemas')
@@ -68,13 +68,13 @@ class DiskProbe {
   }
 
   async #write () {
-    const handle = await call(this.#storage, 'open', this.#file, { flags: 'r+', createFolder: false })
+    const handle = await promisesOf(this.#storage).open(this.#file, { flags: 'r+', createFolder: false })
     try {
       await toPromise((cb) => writeWhole(handle, Buffer.alloc(PROBE_SIZE, 1), 0, cb))
-      await call(handle, 'sync')
+      await promisesOf(handle).sync()
     } finally {
-      await call(handle, 'close').catch(() => {})
-      await call(this.#storage, 'unlink', this.#file)
+      await promisesOf(handle).close().catch(() => {})
+      await promisesOf(this.#storage).unlink(this.#file)
     }
   }
 }

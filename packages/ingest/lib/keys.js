@@ -8,7 +8,7 @@ const path = require('node:path')
 const { clearTimeout, setTimeout } = require('node:timers')
 const { fileStorage, readWhole } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
-const { call, toPromise } = require('@millrace/flow')
+const { promisesOf, toPromise } = require('@millrace/flow')
 
 const SECRET_SIZE = 32
 const PREFIX = 'mr_'
@@ -16,6 +16,7 @@ const POLL_MS = 500
 const SCOPE = /^(read|write):([a-z0-9][a-z0-9_-]{0,63}|[a-z0-9_-]{0,63}\*)$/
 
 /** @typedef {import('@millrace/block-file').Storage} Storage */
+/** @typedef {import('@millrace/block-file').FileState} FileState */
 
 /**
  * @typedef {object} Key
@@ -249,20 +250,21 @@ async function readKeys (file) {
  *   `text`: null if there is no file, or if it is as before
  */
 async function look (storage, file, before) {
-  const handle = await call(storage, 'open', file, { flags: 'r', createFolder: false }).catch((err) => {
+  const handle = await promisesOf(storage).open(file, { flags: 'r', createFolder: false }).catch((err) => {
     if (err.code === 'ENOENT') return null
     throw err
   })
   if (handle === null) return { state: '', text: null }
   try {
-    const { inode, modifiedNs, changedNs, size } = handle.stat ? await call(handle, 'stat') : { size: await call(handle, 'size') }
+    const found = handle.stat ? await promisesOf(handle).stat() : { size: await promisesOf(handle).size() }
+    const { inode, modifiedNs, changedNs, size } = /** @type {Partial<FileState> & { size: number }} */ (found)
     const state = [inode, modifiedNs, changedNs, size].join()
     if (state === before) return { state, text: null }
     const bytes = Buffer.alloc(size)
     const count = await toPromise((/** @type {any} */ cb) => readWhole(handle, bytes, 0, cb))
     return { state, text: bytes.toString('utf8', 0, count) }
   } finally {
-    await call(handle, 'close').catch(() => {})
+    await promisesOf(handle).close().catch(() => {})
   }
 }
 

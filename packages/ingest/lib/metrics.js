@@ -3,7 +3,7 @@
 // would look its labels up each time. Labels have few values, whatever clients send: routes, not paths.
 
 const path = require('node:path')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { Registry, collectDefaultMetrics } = require('prom-client')
 
 /** Upper bounds in seconds. */
@@ -223,17 +223,17 @@ function readyOf (logs) {
  * @type {(storage: Storage, folder: string) => Promise<number>}
  */
 async function sizeOfFolder (storage, folder) {
-  const names = await call(/** @type {any} */ (storage), 'listFolder', folder).catch(() => [])
-  const sizes = names.map((/** @type {string} */ name) => measureStorage(storage, 'fileSize', path.join(folder, name)))
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + (size ?? 0), 0)
+  const names = await promisesOf(storage).listFolder(folder).catch(() => [])
+  const sizes = await Promise.all(names.map((name) => measureStorage(storage, 'fileSize', path.join(folder, name))))
+  return sizes.reduce((/** @type {number} */ sum, size) => sum + (size ?? 0), 0)
 }
 
 /**
  * What the storage says of a path; null if it does not say it.
- * @type {(storage: any, what: 'fileSize' | 'freeSize', name: string) => Promise<number | null>}
+ * @type {(storage: Storage, what: 'fileSize' | 'freeSize', name: string) => Promise<number | null>}
  */
 async function measureStorage (storage, what, name) {
-  return storage[what] ? call(storage, what, name).catch(() => null) : null
+  return storage[what] ? promisesOf(storage)[what](name).catch(() => null) : null
 }
 
 exports.Metrics = Metrics

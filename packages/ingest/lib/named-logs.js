@@ -6,7 +6,7 @@ const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const { Folder, resolvePath } = require('@millrace/block-file')
 const { withDictionary } = require('@millrace/dictionary')
-const { atExit, call, isTooFarAhead, onAbort } = require('@millrace/flow')
+const { atExit, isTooFarAhead, onAbort, promisesOf } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog, SharedCache } = require('@millrace/segmented-log')
@@ -114,7 +114,7 @@ class NamedLog {
       await this.committer.flush()
       const { pendingCount } = this.committer
       const countBefore = this.#timedCount
-      await call(this.log, 'roll')
+      await this.log.roll()
       // A request that was under way may have put a record with the time before into the new segment.
       if (pendingCount > 0 || this.#timedCount !== countBefore) continue
       this.lastTimeMs = 0
@@ -198,7 +198,7 @@ class NamedLogs {
     this.#owner = OffsetLog(path.join(folder, OWNER_FILE), options)
     await this.#owner.ready()
     await this.#place.open()
-    const names = await call(this.storage, 'listFolder', folder)
+    const names = await promisesOf(this.storage).listFolder(folder)
     for (const name of names) if (name.startsWith(PREFIX)) this.#known.add(name.slice(PREFIX.length))
     this.#forgetExit = atExit(() => this.#flushAtExit())
     this.#isOpen = true
@@ -312,7 +312,7 @@ class NamedLogs {
   async #openLog (entry) {
     const { limits, bufferMs } = this.#options
     entry.log = await this.#openFolder(entry.name)
-    const last = await call(entry.log, 'last', {})
+    const last = await entry.log.last({})
     entry.lastTimeMs = Number(last === undefined ? 0 : decodeRecord(last.value)?.time) || 0
     const counter = entry.name === EVENTS ? await this.#openCounter(entry) : null
     entry.counter = counter
@@ -339,7 +339,7 @@ class NamedLogs {
     try {
       await counter.open()
     } catch (err) {
-      await call(log, 'close').catch(() => {})
+      await log.close().catch(() => {})
       throw err
     }
     return counter
@@ -372,7 +372,7 @@ class NamedLogs {
 
   /** @param {NamedLog} entry */
   async #reopen (entry) {
-    await call(entry.log, 'close').catch(() => {})
+    await entry.log.close().catch(() => {})
     while (!this.#isClosed) {
       try {
         entry.log = await this.#openFolder(entry.name)
@@ -382,7 +382,7 @@ class NamedLogs {
         return
       } catch (/** @type {any} */ err) {
         this.#report(entry.name, err)
-        await call(entry.log, 'close').catch(() => {})
+        await entry.log.close().catch(() => {})
         await sleep(REOPEN_MS, undefined, { ref: false })
       }
     }
@@ -407,7 +407,7 @@ class NamedLogs {
     await counter?.close()
     const lost = committer.stop()
     if (lost > 0) this.#report(name, new Error(`${lost} buffered records could not be written, and are lost`))
-    await call(log, 'close').catch((err) => this.#report(name, err))
+    await log.close().catch((/** @type {Error} */ err) => this.#report(name, err))
   }
 
   #flushAtExit () {

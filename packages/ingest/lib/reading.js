@@ -3,7 +3,6 @@
 // budget of bytes and time, the last line says where to go on.
 
 const { codes } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
 const { parseTime, parseWhere } = require('@millrace/where')
 const { Problem } = require('./problem')
 const { decodeRecord, onValues, recordCodec, showRecord } = require('./record')
@@ -328,7 +327,7 @@ function endLine (reason, next) {
  */
 async function describeGone ({ log }, err) {
   if (err?.code !== 'ERR_LOG_SEQ_RETAINED' && err?.code !== 'ERR_LOG_SEQ_LOST') return err
-  const first = await call(log, 'first', { values: false }).catch(() => undefined)
+  const first = await log.first({ values: false }).catch(() => undefined)
   const more = { first: first ?? null }
   const reason = codes[/** @type {keyof typeof codes} */ (err.code)]
   const detail = `${reason}; the first record that is left has the seq ${more.first}`

@@ -7,7 +7,6 @@
 // After a failed write it is not: then the counter reads the log again from the cursor on.
 
 const { clearTimeout, setTimeout } = require('node:timers')
-const { call } = require('@millrace/flow')
 const { Problem, unavailable } = require('../problem')
 const { decodeRecord } = require('../record')
 const { CountFiles, stale } = require('./files')
@@ -93,7 +92,7 @@ class Counter {
   async #load () {
     this.#isCurrent = false
     this.#broken = null
-    this.#logId = (await call(this.#log, 'stats')).id
+    this.#logId = (await this.#log.stats()).id
     try {
       const saved = await this.#files.readNow()
       if (saved === null && this.#filed.size > 0) throw stale('the file now.json is missing')
@@ -102,7 +101,7 @@ class Counter {
       if (!(err instanceof Problem)) throw err
       this.#fail(err)
     }
-    if (this.#saved === null) await call(this.#log, 'hold', HOLD, 0).catch(unlessReadOnly)
+    if (this.#saved === null) await this.#log.hold(HOLD, 0).catch(unlessReadOnly)
     this.catchUp().catch(() => {})
   }
 
@@ -267,12 +266,12 @@ class Counter {
     const days = [...this.#days].map(([day, tally]) => ({ day, tally, total: tally.total }))
     const bytes = this.#files.encodeNow({ log: this.#logId, cursor, days: this.#days })
     // A power cut must not take a record that is counted.
-    if (Number(log.durable.value) < cursor) await call(log, 'sync')
+    if (Number(log.durable.value) < cursor) await log.sync()
     await this.#files.writeNow(bytes)
     if (epoch !== this.#epoch) return
     this.#saved = cursor
     this.#unsavedSize -= unsavedSize
-    await call(log, 'hold', HOLD, cursor)
+    await log.hold(HOLD, cursor)
     await this.#fileOld(days)
   }
 

@@ -10,7 +10,7 @@
 const path = require('node:path')
 const { crc32 } = require('node:zlib')
 const { readWhole, writeWhole } = require('@millrace/block-file')
-const { call, toPromise } = require('@millrace/flow')
+const { promisesOf, toPromise } = require('@millrace/flow')
 const { Problem } = require('../problem')
 const { Tally, formatDay, parseDay } = require('./tally')
 
@@ -38,8 +38,7 @@ class CountFiles {
 
   /** The days that have a file of their own. @returns {Promise<Set<number>>} */
   async listDays () {
-    /** @type {string[] | null} */
-    const names = await call(/** @type {any} */ (this.#storage), 'listFolder', this.#folder).catch(orMissing)
+    const names = await promisesOf(this.#storage).listFolder(this.#folder).catch(orMissing)
     return new Set((names ?? []).flatMap((name) => parseDay(DAY.exec(name)?.[1] ?? '') ?? []))
   }
 
@@ -86,32 +85,32 @@ class CountFiles {
   /** @param {string} name @returns {Promise<any>}  null if there is none */
   async #read (name) {
     const file = this.#pathOf(name)
-    const handle = await call(this.#storage, 'open', file, { flags: 'r', createFolder: false }).catch(orMissing)
+    const handle = await promisesOf(this.#storage).open(file, { flags: 'r', createFolder: false }).catch(orMissing)
     if (handle === null) return null
     try {
-      const bytes = Buffer.alloc(await call(handle, 'size'))
+      const bytes = Buffer.alloc(await promisesOf(handle).size())
       await toPromise((cb) => readWhole(handle, bytes, 0, cb))
       const [, crc, json = ''] = LINE.exec(bytes.toString()) ?? []
       if (crc === checksum(json)) return JSON.parse(json)
       throw stale(`the file ${name} is damaged`)
     } finally {
-      await call(handle, 'close').catch(() => {})
+      await promisesOf(handle).close().catch(() => {})
     }
   }
 
   /** @type {(name: string, bytes: Buffer) => Promise<void>} */
   async #replace (name, bytes) {
     const next = this.#pathOf(`${name}.new`)
-    const handle = await call(this.#storage, 'open', next, { flags: 'r+', createFolder: true })
+    const handle = await promisesOf(this.#storage).open(next, { flags: 'r+', createFolder: true })
     try {
-      await call(handle, 'truncate', 0)
+      await promisesOf(handle).truncate(0)
       await toPromise((cb) => writeWhole(handle, bytes, 0, cb))
-      await call(handle, 'sync')
+      await promisesOf(handle).sync()
     } finally {
-      await call(handle, 'close')
+      await promisesOf(handle).close()
     }
-    await call(this.#storage, 'rename', next, this.#pathOf(name))
-    await call(this.#storage, 'syncFolder', this.#folder)
+    await promisesOf(this.#storage).rename(next, this.#pathOf(name))
+    await promisesOf(this.#storage).syncFolder(this.#folder)
   }
 }
 

@@ -1,7 +1,6 @@
 'use strict'
 // Counts all events that a log has, beside the counter that goes on. It is made for one run.
 
-const { call } = require('@millrace/flow')
 const { decodeRecord } = require('../record')
 const { Tally, dayOf, formatDay, pairOf } = require('./tally')
 
@@ -46,7 +45,7 @@ class Recount {
 
   /** Begins. What is dropped nevertheless, by a quota, ends the run with ERR_LOG_SEQ_RETAINED. */
   async begin () {
-    await call(this.#log, 'hold', HOLD, 0)
+    await this.#log.hold(HOLD, 0)
   }
 
   /**
@@ -108,7 +107,7 @@ class Recount {
   }
 
   async end () {
-    await call(this.#log, 'release', HOLD)
+    await this.#log.release(HOLD)
   }
 
   /** @returns {Recounted} */
