@@ -42,7 +42,7 @@ class LogWatch {
   /** Finds what another process, which writes the log, has appended so far. A failure is for the reader to notice. */
   async refresh () {
     await this.look()
-    if (this.closed === null) await this.#log._refresh?.().catch(() => {})
+    if (this.closed === null) await this.#log.refresh?.().catch(() => {})
   }
 
   /** Whether the log was closed because a log writer is replacing it. */

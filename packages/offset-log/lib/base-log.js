@@ -5,7 +5,7 @@
 
 const { nextTick } = require('node:process')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { abortable, callbackOrPromise, createSettler, toPromise } = require('@millrace/flow')
+const { abortable, callbackOrPromise, createSettler, toCallback, toPromise } = require('@millrace/flow')
 const { closedError, notReady, unreadable } = require('./errors')
 const { Getter } = require('./getter')
 const { parseAppend } = require('./options')
@@ -53,7 +53,7 @@ const { RecordStream } = require('./stream')
  */
 
 // flumedb calls methods of the log without the log as `this`.
-const CALLS = ['ready', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
+const CALLS = ['ready', 'refresh', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
   'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'appendSync', 'stats', 'measureReclaimable', 'compact', 'partitions', 'snapshot',
   'close']
 
@@ -82,10 +82,12 @@ class BaseLog {
     return callbackOrPromise(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)), 'ready')
   }
 
-  /**
-   * If another process writes the log: finds everything that it had appended before the call. The log must be open.
-   * @returns {Promise<void>}
-   */
+  /** @type {(cb?: NodeCallback<void>) => any} */
+  refresh (cb) {
+    return this._run('refresh', cb, (cb) => toCallback(this._refresh(), cb))
+  }
+
+  /** The same for a log that is open. @returns {Promise<void>} */
   async _refresh () {
     const { follower } = this._file
     if (this._work.refresh) await this._work.refresh()

@@ -279,6 +279,8 @@
  *   `sync: false` it is the fastest way to have a record in the file before the next line of the program runs. If it
  *   throws, its records are not in the log, except with ERR_LOG_POISONED after a failed sync: then a power cut may take
  *   them.
+ * @property {Method<[], void>} refresh  If another process writes the log, finds all that it had appended before the
+ *   call. Reads do not need it: the log looks by itself, but some time may pass until then. Otherwise it does nothing.
  * @property {Method<[], Stats>} stats  Describes the log, without reading it.
  * @property {Method<[], number | null>} measureReclaimable  Returns how many bytes a compaction would give back; null
  *   if damage makes that unknown. It reads the whole log.

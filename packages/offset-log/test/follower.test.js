@@ -84,6 +84,18 @@ for (const framing of FRAMINGS) {
   })
 }
 
+tape('follow: refresh finds all that the writer had appended before the call', async (t) => {
+  const { writer, reader, close } = await openBoth()
+  for (let i = 0; i < 50; i++) {
+    const seq = await writer.append(`value ${i}`)
+    await reader.refresh()
+    if (reader.since.value !== seq) t.fail(`value ${i}`)
+  }
+  t.equal(await writer.refresh(), undefined, 'of a writer it does nothing')
+  await close()
+  t.equal((await failureOf(() => reader.refresh())).code, 'ERR_LOG_CLOSED')
+})
+
 tape('follow: durable follows the checkpoints of the writer', async (t) => {
   const { writer, reader, close } = await openBoth({ fsync: 'never' })
   await writer.append('a')

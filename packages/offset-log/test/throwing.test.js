@@ -32,6 +32,7 @@ testThrows(tape, {
   name: 'checked',
   prepare: fill,
   calls: {
+    refresh: (log, cb) => log.refresh(cb),
     'scan over threads': (log, cb) => log.scan({ threads: 1 }, TASK, cb),
     'scan over threads that fails': (log, cb) => log.scan({ threads: 1 }, `${TASK}.missing`, cb),
     'del while the log is compacted': (log, cb) => {
