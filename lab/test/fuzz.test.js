@@ -78,7 +78,7 @@ function runCli (...args) {
 }
 
 // Its header says that a dictionary packed the records, and all checksums hold, but none was packed.
-const FORGED_WORDS = '{"version":1,"target":"repair","plan":{"write":true,"keepSuspects":true,"pick":220381414,"isSteady":true,"isOrdinary":false,"known":null},"bytes":"7d09KMVRFADw-w8p5assDBYGlCwWi0mkDEwshifPItN7A4vEwobI8zkZLDIYvZJBMRgUsZKPsolZ-EeYZEO_33A659473e126typ1o62woKKghCF_Lalu86H4sWdwa3j2YeJi-qD6_n98GIsRHl9I-lkKnw1WbrxFAAAAIBfb3q5K37jh9wQQvSajA9-ipXxXrSa7j9zVwAAAPBXTen_AwAAwL-X6cr2xknOt_3_6H0VAAAAAAAAAAAAAAAAAAAAAAAAAPiZ-6tUJpFMDIT6uIwnAI6Fj_j6J8Db0drF29Ghy4a94bq5mcKW7Zvy08am9aPjmpOSlUzZ4dHm0G5zdzLb_nh-3VO0cFi19gw"}'
+const FORGED_WORDS = '{"version":1,"target":"repair","plan":{"write":true,"pick":220381414,"isSteady":true,"isOrdinary":false,"known":null},"bytes":"7d09KMVRFADw-w8p5assDBYGlCwWi0mkDEwshifPItN7A4vEwobI8zkZLDIYvZJBMRgUsZKPsolZ-EeYZEO_33A659473e126typ1o62woKKghCF_Lalu86H4sWdwa3j2YeJi-qD6_n98GIsRHl9I-lkKnw1WbrxFAAAAIBfb3q5K37jh9wQQvSajA9-ipXxXrSa7j9zVwAAAPBXTen_AwAAwL-X6cr2xknOt_3_6H0VAAAAAAAAAAAAAAAAAAAAAAAAAPiZ-6tUJpFMDIT6uIwnAI6Fj_j6J8Db0drF29Ghy4a94bq5mcKW7Zvy08am9aPjmpOSlUzZ4dHm0G5zdzLb_nh-3VO0cFi19gw"}'
 
 // 12,258 empty records, on a clock by which each takes longer than a slice.
 const MANY_TURNS = JSON.stringify({

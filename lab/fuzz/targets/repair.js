@@ -12,7 +12,6 @@ const OUT = '/out'
 /**
  * @typedef {object} Plan
  * @property {boolean} write
- * @property {boolean} keepSuspects
  * @property {number} pick
  * @property {boolean} isSteady
  * @property {boolean} isOrdinary  whether no checksum was made to fit again
@@ -44,7 +43,6 @@ exports.make = (random, bases) => {
     bytes,
     plan: {
       write: random(8) > 0,
-      keepSuspects: random(2) === 0,
       pick: random(2 ** 30),
       isSteady: mayHaveGaps,
       isOrdinary,
@@ -58,12 +56,12 @@ exports.make = (random, bases) => {
  * @param {import('../surroundings').Surroundings} surroundings
  */
 exports.run = async ({ bytes, plan }, surroundings) => {
-  const { write, keepSuspects, pick, isSteady } = plan
+  const { write, pick, isSteady } = plan
   const { OffsetLog } = surroundings.library.load('offset-log')
   const { repair } = surroundings.library.load('repair')
   const storage = surroundings.createStorage(pick, isSteady)
   storage.put(FILE, Buffer.from(bytes))
-  const report = await ask('repair', (cb) => repair(FILE, OUT, { write, keepSuspects, storage }, cb))
+  const report = await ask('repair', (cb) => repair(FILE, OUT, { write, storage }, cb))
   const files = storage.list().map((path) => [path, storage.read(path).length, crc32(storage.read(path))])
   /** @type {Record<string, any>} */
   const answers = { report, files, out: null }

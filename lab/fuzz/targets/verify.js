@@ -13,7 +13,6 @@ const FRAMINGS = ['checked', 'offset32', 'offset48', 'offset53']
  * @typedef {object} Plan
  * @property {string | undefined} framing  that the file is said to have
  * @property {number} rangesMax
- * @property {Array<{ start: number, end: number }>} suspects
  * @property {number} pick
  * @property {boolean} isSteady
  * @property {boolean} isRaw  whether no checksum was made to fit again
@@ -39,13 +38,11 @@ exports.prepare = prepareBases
  */
 exports.make = (random, bases) => {
   const { bytes, origin, mayHaveGaps } = makeLog(random, bases)
-  const start = random(bytes.length + 1)
   return {
     bytes,
     plan: {
       framing: random(12) === 0 ? FRAMINGS[random(FRAMINGS.length)] : undefined,
       rangesMax: random(4) === 0 ? random(3) : 1000,
-      suspects: random(12) === 0 ? [{ start, end: start + random(bytes.length + 1) }] : [],
       pick: random(2 ** 30),
       isSteady: mayHaveGaps,
       isRaw: origin === 'sound' || origin === 'damaged'
@@ -58,19 +55,19 @@ exports.make = (random, bases) => {
  * @param {import('../surroundings').Surroundings} surroundings
  */
 exports.run = async ({ bytes, plan }, surroundings) => {
-  const { framing, rangesMax, suspects, pick, isSteady } = plan
+  const { framing, rangesMax, pick, isSteady } = plan
   const { OffsetLog } = surroundings.library.load('offset-log')
   const { verify } = surroundings.library.load('repair')
   const storage = surroundings.createStorage(pick, isSteady)
   storage.put(FILE, bytes)
   /** @type {any[]} */
   const told = []
-  const options = { framing, rangesMax, suspects, storage, onDamage: (/** @type {any} */ range) => told.push(range) }
+  const options = { framing, rangesMax, storage, onDamage: (/** @type {any} */ range) => told.push(range) }
   const report = await ask('verify', (cb) => verify(FILE, options, cb))
   const { changeCount } = storage
   /** @type {Record<string, any>} */
   const answers = { report, told, changeCount, read: null }
-  if (!(report instanceof Failure) && framing === undefined && suspects.length === 0) {
+  if (!(report instanceof Failure) && framing === undefined) {
     const log = OffsetLog(FILE, { flags: 'r', storage, ...surroundings.choose(pick, isSteady) })
     answers.read = await scan(log, {})
     answers.since = log.since.value

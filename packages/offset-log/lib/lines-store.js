@@ -87,7 +87,7 @@ class LinesStore extends PlainStore {
     readLine(this, seq, cb)
   }
 
-  /** @type {import('./load').CheckedStore['deleteRecords']} */
+  /** @type {(seqs: number[], cb: (err: Error | null) => void) => void} */
   deleteRecords (seqs, cb) {
     // A compaction calls it without seqs, to wait for deletions.
     if (seqs.length === 0) return cb(null)

@@ -3,8 +3,6 @@
 // which bytes rarely do by chance, so the search needs little more than one look at each byte.
 // If the two sizes of such a frame agree too, it counts as whole: a good record between two damaged ones has no whole
 // frame beside it.
-// If each of two frames in a row has one flipped bit, neither is whole. Then the second is one that can be mended, and
-// the first is followed by it.
 
 const { isZero, promisesOf } = require('@millrace/flow')
 const { FRAME_HEAD_SIZE } = require('@millrace/framing')
@@ -30,8 +28,6 @@ class FrameSearch {
   #view
   /** The next position at which a frame may end. */
   #at
-  /** Where the frame at `from` ends, by its last two fields, if a frame that can be mended must follow it. */
-  #claimedEnd = NOWHERE
 
   /**
    * @param {BlockFile} blocks
@@ -97,15 +93,9 @@ class FrameSearch {
     const size = this.#view.getUint32(end - trailerSize - window.start)
     const start = end - overhead - size
     if (start === from || (start === this.#earlier && start !== NOWHERE)) {
-      if (await this.#isFollowed(end)) return { start, end, isWhole: false }
-      if (start !== from) return null
-      this.#claimedEnd = end
-      return await this.#isMendableAt(end) ? { start, end, isWhole: false } : null
+      return await this.#isFollowed(end) ? { start, end, isWhole: false } : null
     }
     if (start < from + overhead) return null
-    if (start === this.#claimedEnd && await this.#isMendable(start, end)) {
-      return { start: from, end: start, isWhole: false }
-    }
     const headSize = start >= window.start ? this.#view.getUint32(start - window.start) : await this.#readSize(start)
     if (headSize !== size) return null
     // Zeros over a frame's end look like an empty frame if they leave its very last bytes.
@@ -115,21 +105,6 @@ class FrameSearch {
   /** Whether the file ends there, or a whole frame begins. @type {(end: number) => Promise<boolean>} */
   async #isFollowed (end) {
     return end === this.#fileSize || isFrameAt(this.#blocks, this.#framing, end, this.#fileSize)
-  }
-
-  // Whether a frame with a right first size begins there, and one bit of one other field is wrong.
-  /** @type {(start: number) => Promise<boolean>} */
-  async #isMendableAt (start) {
-    const { overhead } = this.#framing
-    if (start + overhead > this.#fileSize) return false
-    const end = start + overhead + await this.#readSize(start)
-    return end <= this.#fileSize && this.#isMendable(start, end)
-  }
-
-  /** @type {(start: number, end: number) => Promise<boolean>} */
-  async #isMendable (start, end) {
-    const { isMendable } = await compareFields(this.#blocks, this.#framing, start, end)
-    return isMendable && this.#isFollowed(end)
   }
 
   /** @param {number} start */

@@ -19,24 +19,20 @@ const PAUSES_MAX = 20
 const STATUS = Object.freeze({ NEEDS_BYTES: 1, LARGE: 2, CONTRADICTION: 3, AT_END: 4 })
 const WHAT = Object.freeze({
   FRAMES: 'frames that contradict themselves',
-  FIELD: 'a size or an end of a frame, whose record is there',
-  SUSPECT: 'bytes that do not have the checksum they had'
+  FIELD: 'a size or an end of a frame, whose record is there'
 })
 
 /**
  * @typedef {ReturnType<typeof import('@millrace/block-file').BlockFile>} BlockFile
  * @typedef {import('@millrace/framing').OffsetFraming} OffsetFraming
- * @typedef {{ start: number, end: number }} Range  in the file
  */
 
 class OffsetSurvey {
   #blocks
   #framing
-  #suspects
   #damage
   #output
   #onProgress
-  #keepsSuspects
   #fileSize
   #window
   /** @type {DataView} of the window's buffer */
@@ -68,21 +64,17 @@ class OffsetSurvey {
    * @param {object} source
    * @param {BlockFile} source.blocks
    * @param {OffsetFraming} source.framing
-   * @param {Range[]} source.suspects  ranges that are known to be bad, in order
    * @param {object} sinks
    * @param {import('@millrace/framing/survey').DamageList} sinks.damage
    * @param {import('@millrace/offset-log/copies').Output | null} sinks.output
    * @param {(position: number) => void} sinks.onProgress
-   * @param {boolean} sinks.keepsSuspects
    */
-  constructor ({ blocks, framing, suspects }, { damage, output, onProgress, keepsSuspects }) {
+  constructor ({ blocks, framing }, { damage, output, onProgress }) {
     this.#blocks = blocks
     this.#framing = framing
-    this.#suspects = new Suspects(suspects)
     this.#damage = damage
     this.#output = output
     this.#onProgress = onProgress
-    this.#keepsSuspects = keepsSuspects
     this.#fileSize = blocks.size.value
     this.#window = blocks.createSpanReader()
     this.#need = framing.overhead
@@ -131,7 +123,7 @@ class OffsetSurvey {
       }
       const isOfSize = view.getUint32(frameEnd - trailerSize) === size
       if (!isOfSize || !framing.isEndAt(view, frameEnd, base + frameEnd)) return STATUS.CONTRADICTION
-      this.#pass(base + frameEnd, isAllZero(buffer, offset + FRAME_HEAD_SIZE, frameEnd - trailerSize))
+      this.#keep(base + frameEnd, isAllZero(buffer, offset + FRAME_HEAD_SIZE, frameEnd - trailerSize))
     }
   }
 
@@ -141,16 +133,7 @@ class OffsetSurvey {
     const dataStart = this.end + FRAME_HEAD_SIZE
     const frameEnd = this.end + this.#need
     if (!await isFrameEnd(blocks, framing, size, frameEnd)) return this.#passContradiction()
-    this.#pass(frameEnd, await isZeroRange(blocks, dataStart, dataStart + size))
-  }
-
-  /** Passes the next frame, which is whole. @type {(frameEnd: number, isDeleted: boolean) => void} */
-  #pass (frameEnd, isDeleted) {
-    const { end: start } = this
-    if (!this.#suspects.touches(start, frameEnd)) return this.#keep(frameEnd, isDeleted)
-    this.#report(WHAT.SUSPECT, start, frameEnd, isDeleted ? 0 : 1)
-    if (this.#keepsSuspects) this.#keepDamaged(frameEnd, isDeleted)
-    else this.#replace(frameEnd)
+    this.#keep(frameEnd, await isZeroRange(blocks, dataStart, dataStart + size))
   }
 
   /** The next frame contradicts itself. If whole frames are behind it, it is damaged; if not, the log may end here. */
@@ -223,19 +206,14 @@ class OffsetSurvey {
     this.end = frameEnd
   }
 
-  /** @type {(frameEnd: number, isDeleted: boolean) => void} */
-  #keepDamaged (frameEnd, isDeleted) {
-    if (!isDeleted) this.counts.mendable++
-    this.#keep(frameEnd, isDeleted)
-  }
-
   /** One field of the frame is wrong. @type {(frameEnd: number, isDeleted: boolean) => void} */
   #mend (frameEnd, isDeleted) {
     const { head, trailer } = encodeFields(this.#framing, this.end, frameEnd)
     this.#copyTo(frameEnd)
     this.#output?.put(this.end, head)
     this.#output?.put(frameEnd - trailer.length, trailer)
-    this.#keepDamaged(frameEnd, isDeleted)
+    if (!isDeleted) this.counts.mendable++
+    this.#keep(frameEnd, isDeleted)
   }
 
   // Puts deleted records in place of what is lost, so that what comes behind keeps its place.
@@ -286,24 +264,6 @@ async function isZeroRange (blocks, start, end) {
     start += bytes.length
   }
   return true
-}
-
-// Ranges of a file of an offset framing that are known to be bad from elsewhere, because its bytes do not show it.
-
-class Suspects {
-  /** @param {Range[]} ranges  in order */
-  constructor (ranges) {
-    this._ranges = ranges
-    this._next = 0
-  }
-
-  // Whether any of these bytes is bad. `start` must not be below that of the last call.
-  /** @type {(start: number, end: number) => boolean} */
-  touches (start, end) {
-    const { _ranges: ranges } = this
-    while (this._next < ranges.length && ranges[this._next].end <= start) this._next++
-    return this._next < ranges.length && ranges[this._next].start < end
-  }
 }
 
 exports.OffsetSurvey = OffsetSurvey

@@ -7,8 +7,8 @@ const { offsetFramings } = require('@millrace/framing')
 
 const RANGES_MAX = 1000
 const FRAMINGS = ['checked', ...Object.keys(offsetFramings)]
-const KNOWN_BY_VERIFY = ['framing', 'onDamage', 'onProgress', 'rangesMax', 'signal', 'storage', 'suspects']
-const KNOWN_BY_REPAIR = [...KNOWN_BY_VERIFY, 'keepSuspects', 'write']
+const KNOWN_BY_VERIFY = ['framing', 'onDamage', 'onProgress', 'rangesMax', 'signal', 'storage']
+const KNOWN_BY_REPAIR = [...KNOWN_BY_VERIFY, 'write']
 
 /** @typedef {import('@millrace/framing/survey').DamagedRange} DamagedRange */
 
@@ -22,10 +22,6 @@ const KNOWN_BY_REPAIR = [...KNOWN_BY_VERIFY, 'keepSuspects', 'write']
  * @property {number} [rangesMax]  How many ranges the report lists; 1000 by default.
  * @property {AbortSignal} [signal]  An abort ends the call, which then fails with ABORT_ERR and leaves nothing.
  * @property {import('@millrace/block-file').Storage} [storage]  Replaces the file system.
- * @property {Array<{ start: number, end: number }>} [suspects]  Ranges of the file that are known to be bad, in order.
- *   Only for the offset framings.
- * @property {boolean} [keepSuspects]  True lets `repair` also keep the records that touch a suspect range; false by
- *   default.
  * @property {boolean} [write]  True lets `repair` make the new log; false by default: it only reports.
  */
 
@@ -42,8 +38,7 @@ function parseOptions (name, options) {
     throw misuse(`${name}: there is no option ${option}; there are ${known.join(', ')}`)
   }
   const {
-    framing, onDamage = () => {}, onProgress = () => {}, rangesMax = RANGES_MAX, storage, suspects = [],
-    keepSuspects = false, write = false
+    framing, onDamage = () => {}, onProgress = () => {}, rangesMax = RANGES_MAX, storage, write = false
   } = options
   const check = (/** @type {boolean} */ isRight, /** @type {string} */ what) => {
     if (!isRight) throw misuse(`${name}: ${what}`)
@@ -52,11 +47,9 @@ function parseOptions (name, options) {
   check(typeof onDamage === 'function', 'onDamage must be a function')
   check(typeof onProgress === 'function', 'onProgress must be a function')
   check(Number.isSafeInteger(rangesMax) && rangesMax >= 0, `rangesMax must be a whole number, got ${String(rangesMax)}`)
-  check(Array.isArray(suspects), 'suspects must be an array of ranges')
-  check(typeof keepSuspects === 'boolean', 'keepSuspects must be true or false')
   check(typeof write === 'boolean', 'write must be true or false')
   const signal = parseSignal(name, options.signal)
-  return { name, framing, onDamage, onProgress, rangesMax, signal, storage, suspects, keepSuspects, write }
+  return { name, framing, onDamage, onProgress, rangesMax, signal, storage, write }
 }
 
 /** Throws a TypeError with ERR_INVALID_ARGUMENT. @type {(name: string, what: string, path: unknown) => void} */

@@ -28,7 +28,6 @@ const { examine } = require('./verify')
  *   records were lost.
  * @property {number} lostCount  How many such ranges there are, listed or not.
  * @property {number} lostSize  The bytes of all of them.
- * @property {boolean} keepsSeqs  Whether every record keeps its seq.
  * @typedef {import('./verify').Report & RepairParts} RepairReport
  */
 
@@ -100,8 +99,7 @@ function describe ({ report, lost }, out, isDryRun) {
     recoveredFromDamage: report.mendable,
     lost: lost.ranges,
     lostCount: lost.count,
-    lostSize: lost.size,
-    keepsSeqs: true
+    lostSize: lost.size
   }
 }
 

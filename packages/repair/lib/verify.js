@@ -12,7 +12,7 @@ const { withSource } = require('./source')
 
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 
-/** @typedef {Omit<import('./options').SalvageOptions, 'keepSuspects' | 'write'>} VerifyOptions */
+/** @typedef {Omit<import('./options').SalvageOptions, 'write'>} VerifyOptions */
 
 /**
  * Reads a whole log, however damaged it is, and reports its contents and its damage. It needs no codec, changes
@@ -141,13 +141,13 @@ async function examine (source, options, output) {
  * @param {{ damage: DamageList, output: Output | null, onProgress: (position: number) => void }} sinks
  * @returns {Promise<{ found: Found, state: Examination['state'] }>}
  */
-async function survey ({ blocks, checked, framing }, { rangesMax, keepSuspects, suspects }, sinks) {
+async function survey ({ blocks, checked, framing }, { rangesMax }, sinks) {
   if (checked) {
     const surveyed = await surveyFile(blocks, checked, { ...sinks, rangesMax })
     return { found: describeChecked(checked, surveyed), state: surveyed.survey.found }
   }
   if (framing === null) return { found: describeEmpty(), state: null }
-  const survey = new OffsetSurvey({ blocks, framing, suspects }, { ...sinks, keepsSuspects: keepSuspects })
+  const survey = new OffsetSurvey({ blocks, framing }, sinks)
   await survey.run()
   return { found: { ...describeEmpty(), framing: framing.name, end: survey.end, ...survey.counts }, state: null }
 }

@@ -100,7 +100,6 @@ tape('repair: a dry run, the default, writes nothing', async (t) => {
   const wet = await repair(FILE, OUT, { storage, write: true })
   t.deepEqual({ ...wet, isDryRun: true }, dry, 'it says beforehand what it will do')
   t.equal(dry.recovered, 2)
-  t.equal(dry.keepsSeqs, true)
   t.deepEqual(dry.lost.map(({ offset, size, isPromised }) => ({ offset, size, isPromised })),
     [{ offset: records[1].seq - 40, size: 244, isPromised: true }])
   t.ok(dry.lost[0].seqs.from <= records[1].seq && records[1].seq < dry.lost[0].seqs.to)
@@ -187,7 +186,8 @@ tape('repair: one flipped bit of a header is found by its checksum, and two cost
     return report
   }
   for (const at of chunks) {
-    for (let offset = 0; offset < 40; offset++) {
+    // One byte of each field, first and last ones.
+    for (const offset of [0, 7, 8, 11, 12, 21, 22, 29, 31, 32, 39]) {
       const { recovered } = await recover(at, [offset])
       if (recovered !== records.length) t.fail(`byte ${offset} of the header at ${at}: ${recovered}`)
     }
@@ -442,22 +442,6 @@ tape('repair: a flipped bit in a size or an end of an offset log costs no record
       }
     }
   }
-})
-
-tape('repair: ranges of an offset log that are known to be bad', async (t) => {
-  const { disk, storage, records, bytes } = await makeLog([100, 200, 300, 400], { framing: 'offset48' })
-  const suspects = [{ start: records[1].seq + 50, end: records[2].seq + 1 }]
-  const report = await repair(FILE, OUT, { storage, write: true, suspects })
-  t.deepEqual([...(await readAll(storage)).keys()], [records[0].seq, records[3].seq])
-  t.deepEqual(report.lost.map(({ offset, size, records }) => [offset, size, records]),
-    [[records[1].seq, records[3].seq - records[1].seq, 2]])
-  const kept = await repair(FILE, '/folder/kept', { storage, write: true, suspects, keepSuspects: true })
-  t.equal(kept.recovered, 4)
-  t.equal(kept.recoveredFromDamage, 2)
-  t.ok(disk.read('/folder/kept').equals(bytes))
-  const verified = await verify(FILE, { storage, suspects })
-  t.equal(verified.isSound, false)
-  t.equal(verified.damageSize, records[3].seq - records[1].seq)
 })
 
 tape('repair: a log inside a record of a log', async (t) => {

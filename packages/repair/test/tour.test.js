@@ -43,8 +43,7 @@ tape('tour: repair is a dry run, unless it may write', async (t) => {
 tape('tour: repair makes a new log of the good records, with their seqs', async (t) => {
   const { file, seqs } = await makeDamaged()
   const before = fs.readFileSync(file)
-  const { keepsSeqs } = await repair(file, `${file}.repaired`, { write: true })
-  t.ok(keepsSeqs)
+  await repair(file, `${file}.repaired`, { write: true })
   t.ok(fs.readFileSync(file).equals(before), 'the damaged one is not changed')
   const log = OffsetLog(`${file}.repaired`)
   t.equal(await log.count(), 99)

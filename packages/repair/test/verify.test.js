@@ -318,7 +318,7 @@ tape('verify: what only whoever reads all can see: that deletions were undone', 
 })
 
 tape('verify: misuse comes through the callback, and so does the report', (t) => {
-  const calls = [[''], [7], [FILE, null], [FILE, { onDamage: 1 }], [FILE, { framing: 'other' }], [FILE, { keepSuspects: true }]]
+  const calls = [[''], [7], [FILE, null], [FILE, { onDamage: 1 }], [FILE, { framing: 'other' }], [FILE, { write: true }]]
   t.plan(calls.length + 2)
   for (const args of calls) verify(...args, (err) => t.equal(err?.code, 'ERR_INVALID_ARGUMENT'))
   makeLog([1]).then(({ storage }) => verify(FILE, { storage }, (err, report) => {

@@ -223,11 +223,6 @@ class Pending {
     return this.#lost !== null
   }
 
-  /** Where the lost range begins, or `end` if there is none. @type {(end: number) => number} */
-  startOr (end) {
-    return this.#lost?.start ?? end
-  }
-
   // Loses the range from `state` on, or extends the lost range at whose end `state` is, up to `end`.
   /** @type {(state: ChunkState, end: number, owner: Owner | null) => void} */
   lose (state, end, owner) {

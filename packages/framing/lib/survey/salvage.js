@@ -106,15 +106,6 @@ class Salvage {
     return ahead > lead || ((lead - ahead) % RESERVATION_SIZE !== 0 && !isLikeLast)
   }
 
-  // In a compacted log: whether a chunk in the middle of a page continues a record, which none does, or its lead is
-  // smaller than that of the chunks in front by more than compaction can cost.
-  /** @type {(header: ChunkHeader, start: number) => boolean} */
-  isBehindItsPlace ({ continued, position }, start) {
-    const { end, shift } = this.state
-    const pageCount = 1 + Math.ceil((end - this.#pending.startOr(end)) / PAGE_SIZE)
-    return continued > 0 || position - start < shift - pageCount * PAGE_LOSS_MAX
-  }
-
   /** Compaction writes nothing that is durable already. @type {(chunk: { durable: number }) => boolean} */
   #wasAppended ({ durable }) {
     return durable > HEAD_SIZE + this.#rules.shift

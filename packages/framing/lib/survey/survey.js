@@ -4,7 +4,7 @@
 // nothing itself: `step` says what it needs.
 
 const { ChunkCursor, ENTRY } = require('../chunk-cursor')
-const { ChunkHeader, PAYLOAD_SIZE_OFFSET, isHeaderWhole, readChunkHeader } = require('../chunk-header')
+const { ChunkHeader, isHeaderWhole, readChunkHeader } = require('../chunk-header')
 const { countErased } = require('../head')
 const { entriesByChunk } = require('../journal')
 const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, HEAD_SIZE, PAGE_SIZE, endOfPage } = require('../layout')
@@ -357,7 +357,7 @@ class Survey {
       next = findHeader(this.cursor, next + 1, pageEnd, rules, this.found.shift)
       if (next === -1 || !rules.hasGaps) break
       const { chainCrc, previous } = this.#readHeader(next)
-      if (previous !== passed && !this.#isFollowedElsewhere(next) && !this.#followsElsewhere(next, previous)) break
+      if (previous !== passed && !this.#isFollowedElsewhere(next)) break
       // A chunk linked to it was moved along with it.
       passed = chainCrc
     }
@@ -372,31 +372,14 @@ class Survey {
     return header
   }
 
-  /** @type {(start: number) => boolean} */
-  #isHeaderWhole (start) {
-    const { window, view } = this.cursor
-    return isHeaderWhole(window.buffer, view, start - window.start, this.#source.rules.salt)
-  }
-
   /** Whether the next page is linked to a chunk that does not reach to it. @type {(start: number) => boolean} */
   #isFollowedElsewhere (start) {
+    const { window, view } = this.cursor
     const pageEnd = endOfPage(start)
-    if (pageEnd + CHUNK_HEADER_SIZE > this.cursor.window.end || !this.#isHeaderWhole(pageEnd)) return false
+    if (pageEnd + CHUNK_HEADER_SIZE > window.end) return false
+    if (!isHeaderWhole(window.buffer, view, pageEnd - window.start, this.#source.rules.salt)) return false
     const { chainCrc, size } = this.#readHeader(start)
     return this.#readHeader(pageEnd).previous === chainCrc && withFiller(start + CHUNK_HEADER_SIZE + size) !== pageEnd
-  }
-
-  // Whether a chunk is linked to the one right in front of it, and that one lies elsewhere: then both were moved.
-  /** @type {(start: number, previous: number) => boolean} */
-  #followsElsewhere (start, previous) {
-    const { at: from, window, view } = this.cursor
-    for (let at = start - CHUNK_HEADER_SIZE; at > from; at--) {
-      const end = at + CHUNK_HEADER_SIZE + view.getUint16(at - window.start + PAYLOAD_SIZE_OFFSET)
-      if (end !== start || !this.#isHeaderWhole(at)) continue
-      const header = this.#readHeader(at)
-      return header.chainCrc === previous && this.#salvage.isBehindItsPlace(header, at)
-    }
-    return false
   }
 
   /** Where the pages of zeros in the window end. @type {(pageEnd: number) => number} */
