@@ -2,7 +2,7 @@
 // The one error class and the table of codes. Code that handles failures branches on codes, never on messages.
 
 const { codes } = require('./lib/codes')
-const { LogError, asError, checkNames, countEdits, misuse, reasonOf } = require('./lib/log-error')
+const { LogError, asError, checkNames, countEdits, misuse, parseNumber, reasonOf } = require('./lib/log-error')
 
 /**
  * @typedef {import('./lib/log-error').ErrorCode} ErrorCode
@@ -19,6 +19,7 @@ exports.LogError = LogError
 exports.misuse = misuse
 exports.checkNames = checkNames
 exports.countEdits = countEdits
+exports.parseNumber = parseNumber
 exports.asError = asError
 exports.reasonOf = reasonOf
 exports.codes = codes

@@ -7,7 +7,7 @@ const {
   readUInt48BE, readUInt53BE, writeUInt53BE
 } = require('./lib/bytes')
 const {
-  call, callbackOrPromise, createSettler, eachInOrder, promisesOf, rethrowAsync, toCallback, toPromise, trampoline
+  callbackOrPromise, createSettler, eachInOrder, promisesOf, rethrowAsync, toCallback, toPromise, trampoline
 } = require('./lib/callbacks')
 const { ClockWatch, boundParts, countOld, isPlausible, isTooFarAhead, laterTime, oldUntil } = require('./lib/clock')
 const { describe } = require('./lib/describe')
@@ -16,6 +16,7 @@ const { createObservable } = require('./lib/observable')
 const { atExit } = require('./lib/process-exit')
 const { abortable, abortError, onAbort, parseSignal } = require('./lib/signals')
 const { escapeControls } = require('./lib/text')
+const { Turns, inLanes } = require('./lib/turns')
 const { pause, SyncBudget, TimeSlice } = require('./lib/yielding')
 
 /** @template T @typedef {import('./lib/callbacks').Callback<T>} Callback */
@@ -29,7 +30,6 @@ exports.callbackOrPromise = callbackOrPromise
 exports.createSettler = createSettler
 exports.toCallback = toCallback
 exports.toPromise = toPromise
-exports.call = call
 exports.promisesOf = promisesOf
 exports.rethrowAsync = rethrowAsync
 exports.parseSignal = parseSignal
@@ -47,6 +47,8 @@ exports.isTooFarAhead = isTooFarAhead
 exports.laterTime = laterTime
 exports.oldUntil = oldUntil
 exports.ClockWatch = ClockWatch
+exports.Turns = Turns
+exports.inLanes = inLanes
 exports.pause = pause
 exports.TimeSlice = TimeSlice
 exports.SyncBudget = SyncBudget

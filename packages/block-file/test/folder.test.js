@@ -6,7 +6,7 @@ const { execFileSync, spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { BlockFile, Folder, LOCK_FILE, fileStorage } = require('..')
 const { promises } = require('./open-blocks')
@@ -75,13 +75,13 @@ if (CAN_MOUNT) {
 
 const inFolder = (at) => (name) => path.join(at, name)
 const changes = {
-  open: (storage, of) => call(storage, 'open', of('new'), { flags: 'r+', createFolder: true }),
+  open: (storage, of) => promisesOf(storage).open(of('new'), { flags: 'r+', createFolder: true }),
   openSync: async (storage, of) => storage.openSync(of('new'), { flags: 'r+', createFolder: false }),
-  rename: (storage, of) => call(storage, 'rename', of('a'), of('b')),
+  rename: (storage, of) => promisesOf(storage).rename(of('a'), of('b')),
   renameSync: async (storage, of) => storage.renameSync(of('a'), of('b')),
-  unlink: (storage, of) => call(storage, 'unlink', of('a')),
+  unlink: (storage, of) => promisesOf(storage).unlink(of('a')),
   unlinkSync: async (storage, of) => storage.unlinkSync(of('a')),
-  syncFolder: (storage, of) => call(storage, 'syncFolder', path.dirname(of('a'))),
+  syncFolder: (storage, of) => promisesOf(storage).syncFolder(path.dirname(of('a'))),
   syncFolderSync: async (storage, of) => storage.syncFolderSync(path.dirname(of('a'))),
   makeFolderSync: async (storage, of) => storage.makeFolderSync(of('inner/a'))
 }
@@ -152,15 +152,15 @@ tape('folder: what is not lost works, and a failure names the file by its path',
     const at = newFolder()
     const folder = new Folder(storage, at)
     await folder.open({ lock: true })
-    t.deepEqual((await call(folder.storage, 'listFolder', at)).filter((name) => !name.startsWith(LOCK_FILE)).sort(), ['a', 'b'])
-    t.equal(await call(folder.storage, 'fileSize', path.join(at, 'a')), fs.statSync(path.join(at, 'a')).size)
-    t.ok(await call(folder.storage, 'freeSize', at) > 0)
+    t.deepEqual((await promisesOf(folder.storage).listFolder(at)).filter((name) => !name.startsWith(LOCK_FILE)).sort(), ['a', 'b'])
+    t.equal(await promisesOf(folder.storage).fileSize(path.join(at, 'a')), fs.statSync(path.join(at, 'a')).size)
+    t.ok(await promisesOf(folder.storage).freeSize(at) > 0)
     for (const change of Object.values(changes)) {
       const result = await change(folder.storage, inFolder(at))
-      if (result) await call(result, 'close')
+      if (result) await promisesOf(result).close()
       fill(at, OWN)
     }
-    const err = await failureOf(() => call(folder.storage, 'unlink', path.join(at, 'missing')))
+    const err = await failureOf(() => promisesOf(folder.storage).unlink(path.join(at, 'missing')))
     t.equal(err.code, 'ENOENT')
     t.equal(err.path, path.join(at, 'missing'))
     t.ok(err.message.includes(path.join(at, 'missing')), err.message)
@@ -237,7 +237,7 @@ tape('folder: a path within one that is open is proven, too', async (t) => {
   await inner.open({ createFolder: true, lock: true })
   fs.renameSync(at, `${at}.old`)
   fill(path.join(at, '0'), OTHER)
-  t.equal((await failureOf(() => call(inner.storage, 'unlink', path.join(at, '0', 'a'))))?.code, 'ERR_FILE_MOVED')
+  t.equal((await failureOf(() => promisesOf(inner.storage).unlink(path.join(at, '0', 'a'))))?.code, 'ERR_FILE_MOVED')
   const late = new Folder(outer.storage, path.join(at, '1'))
   t.equal((await failureOf(() => late.open({ createFolder: true, lock: true })))?.code, 'ERR_FILE_MOVED')
   t.deepEqual(contents(path.join(at, '0')), OTHER)

@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { SimulatedDisk, failureOf, temporaryFolder, windowsStorage } = require('@millrace/testkit')
 const { BlockFile, Folder, NewFile, fileStorage } = require('..')
 
@@ -39,10 +39,10 @@ for (const isPrepared of [true, false]) {
     const blocks = BlockFile(file, { made, storage: fileStorage })
     t.deepEqual(fs.readdirSync(folder), ['file'])
     t.equal(blocks.size.value, BYTES.length, 'the size is known')
-    await call(blocks, 'append', Buffer.from(', and more'))
-    await call(blocks, 'sync')
-    t.equal(String(await call(blocks, 'read', 0, blocks.size.value)), 'the first bytes, and more')
-    await call(blocks, 'close')
+    await promisesOf(blocks).append(Buffer.from(', and more'))
+    await promisesOf(blocks).sync()
+    t.equal(String(await promisesOf(blocks).read(0, blocks.size.value)), 'the first bytes, and more')
+    await promisesOf(blocks).close()
     t.equal(fs.readFileSync(file, 'utf8'), 'the first bytes, and more')
   })
 
@@ -70,7 +70,7 @@ for (const step of steps) {
     t.deepEqual(fs.readdirSync(folder), [])
     const { handle, size } = new NewFile(fileStorage, `${file}.new`, BYTES).openNow(file, false)
     t.equal(size, BYTES.length)
-    await call(handle, 'close')
+    await promisesOf(handle).close()
   })
 }
 
@@ -110,7 +110,7 @@ tape('new file: the lock of its folder covers it; a folder that was replaced is 
   t.notOk(opened.handle.isAtSync(path.join(at, 'a')))
   t.equal((await failureOf(() => second.openNow(path.join(at, 'b'), folder.lock)))?.code, 'ERR_FILE_MOVED')
   t.deepEqual(fs.readdirSync(at), [])
-  await call(opened.handle, 'close')
+  await promisesOf(opened.handle).close()
   await folder.close()
 })
 

@@ -3,12 +3,12 @@
 
 const fs = require('node:fs')
 const tape = require('tape')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { failureOf, faultyStorage, newPath } = require('@millrace/testkit')
 const { BlockFile, SharedCache, fileStorage } = require('..')
 
 /** The methods take a callback last; here they give promises. */
-const ask = (file, name, ...args) => call(file, name, ...args)
+const ask = (file, name, ...args) => promisesOf(file)[name](...args)
 
 tape('tour: append, and read any range', async (t) => {
   const file = BlockFile(newPath('numbers.bin'))

@@ -75,6 +75,18 @@ function checkNames (call, options, known, elsewhere = {}) {
 }
 
 /**
+ * Checks an option that is a number.
+ * @type {(what: string, value: unknown, byDefault: number, least: number) => number} `what`: the call and the option,
+ *   such as 'SlotLog: slots'
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseNumber (what, value, byDefault, least) {
+  if (value === undefined) return byDefault
+  if (typeof value === 'number' && value >= least) return value
+  throw misuse(`${what} must be a number, at least ${least}, got ${String(value)}`)
+}
+
+/**
  * What may have been meant.
  * @type {(name: string, known: readonly string[], elsewhere: Readonly<Record<string, readonly string[]>>) => string}
  */
@@ -132,5 +144,6 @@ exports.LogError = LogError
 exports.misuse = misuse
 exports.checkNames = checkNames
 exports.countEdits = countEdits
+exports.parseNumber = parseNumber
 exports.reasonOf = reasonOf
 exports.asError = asError

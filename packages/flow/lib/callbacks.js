@@ -115,11 +115,6 @@ function promisesOf (object) {
   return new Proxy(object, PROMISING)
 }
 
-/** Calls a method that takes a callback last. @type {(object: any, name: string, ...args: any[]) => Promise<any>} */
-function call (object, name, ...args) {
-  return toPromise((cb) => object[name](...args, cb))
-}
-
 /**
  * Runs a function of the user. An error that it throws is thrown again from the event loop: there the user sees it, and
  * it interrupts nothing here.
@@ -139,6 +134,5 @@ exports.callbackOrPromise = callbackOrPromise
 exports.createSettler = createSettler
 exports.toCallback = toCallback
 exports.toPromise = toPromise
-exports.call = call
 exports.promisesOf = promisesOf
 exports.rethrowAsync = rethrowAsync

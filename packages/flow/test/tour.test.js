@@ -50,6 +50,32 @@ tape('tour: loops whose stack does not grow', (t) => {
   })
 })
 
+tape('tour: actions run one after the other, or a few at the same time', async (t) => {
+  const turns = new flow.Turns()
+  const seen = []
+  const failed = turns.run(async () => { await null; seen.push('first'); throw new Error('one') })
+  const second = turns.run(async () => { seen.push('second'); return 2 })
+  t.equal(await failed.catch((err) => err.message), 'one')
+  t.equal(await second, 2)
+  turns.run(async () => { throw new Error('two') }).catch(() => {})
+  await turns.settled()
+  t.deepEqual(seen, ['first', 'second'], 'a failure does not stop the next one')
+
+  let running = 0
+  let most = 0
+  const visit = async (item) => {
+    most = Math.max(most, ++running)
+    await flow.pause(1)
+    running--
+    if (item === 7) throw new Error('seven')
+    seen.push(item)
+  }
+  await flow.inLanes([1, 2, 3, 4], 2, visit)
+  t.deepEqual([most, seen.slice(2)], [2, [1, 2, 3, 4]])
+  t.equal(await flow.inLanes([7, 8, 9, 10], 1, visit).catch((err) => err.message), 'seven')
+  t.notOk(seen.includes(8), 'nothing begins after a failure')
+})
+
 tape('tour: the option signal ends a call', async (t) => {
   t.equal(flow.parseSignal('read', undefined), null)
   t.throws(() => flow.parseSignal('read', 'now'), { code: 'ERR_INVALID_ARGUMENT' })

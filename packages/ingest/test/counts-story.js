@@ -3,7 +3,7 @@
 // that the log has, or had before their segments were dropped. Before any change of a file the process may be killed,
 // or the power cut: what is left then is another story, which must have the right counts too.
 
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { SimulatedDisk, createRandom } = require('@millrace/testkit')
 const { Committer } = require('../lib/committer')
@@ -125,7 +125,7 @@ class CountsStory {
     await committer.flush()
     committer.stop()
     await counter.close()
-    await call(log, 'close').catch(() => {})
+    await promisesOf(log).close().catch(() => {})
   }
 
   #submit () {
@@ -172,10 +172,10 @@ class CountsStory {
       isFailing = false
       return { code: 'EIO', losesPages: true }
     }
-    await call(this.#log, 'sync').catch(() => {})
+    await promisesOf(this.#log).sync().catch(() => {})
     this.#disk.decide = () => {}
     if (isFailing) return
-    await call(this.#log, 'close').catch(() => {})
+    await promisesOf(this.#log).close().catch(() => {})
     this.#log = await this.#openLog()
     await this.#counter.restart(this.#log)
     this.#committer.replaceLog(this.#log)

@@ -3,7 +3,7 @@
 
 const { nextTick } = require('node:process')
 const { LogError, misuse } = require('@millrace/errors')
-const { abortable, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
+const { abortable, callbackOrPromise, describe, inLanes, toCallback } = require('@millrace/flow')
 const { BaseLog, errors, sizeOf } = require('@millrace/offset-log/composing')
 const { Core } = require('./core')
 const { Follower } = require('./follower')
@@ -159,10 +159,8 @@ class Log extends BaseLog {
       if (!Number.isSafeInteger(seq) || seq < 1 || seq > state.last_seq) throw errors.notFound('del', place, seq)
     }
     core.deletionCount++
-    const next = /** @type {number[]} */ (seqs).values()
-    const lane = async () => { for (const seq of next) await this.#erase(seq) }
     try {
-      await Promise.all(Array.from({ length: Math.min(LANE_COUNT, seqs.length) }, lane))
+      await inLanes(/** @type {number[]} */ (seqs), LANE_COUNT, (seq) => this.#erase(seq))
     } finally {
       // Streams that have read the records must not show them any more.
       core.deletionCount++

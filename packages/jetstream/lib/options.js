@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of a JetStreamLog and fills in the defaults.
 
-const { checkNames, misuse } = require('@millrace/errors')
+const { checkNames, misuse, parseNumber } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { RecordCodec } = require('@millrace/offset-log/composing')
 
@@ -78,7 +78,7 @@ function parseOptions (options) {
     throw misuse(`JetStreamLog: subject must be a subject without wildcards, got ${String(subject)}`)
   }
   if (filename !== undefined && typeof filename !== 'string') throw misuse(`JetStreamLog: filename must be a path, got ${typeof filename}`)
-  const timeoutMs = parseNumber('timeout', options.timeout, TIMEOUT_MS, 1)
+  const timeoutMs = parseNumber('JetStreamLog: timeout', options.timeout, TIMEOUT_MS, 1)
   return {
     stream,
     subject,
@@ -95,10 +95,10 @@ function parseOptions (options) {
     requireSynced: Boolean(options.requireSynced),
     monitors: (Array.isArray(monitor) ? monitor : [monitor]).map(parseMonitor),
     jetstream: { apiPrefix: options.apiPrefix, domain: options.domain },
-    maxRecordSize: parseNumber('maxRecordSize', options.maxRecordSize, Infinity, 1),
-    maxPendingSize: parseNumber('maxPendingSize', options.maxPendingSize, Infinity, Number.MIN_VALUE),
+    maxRecordSize: parseNumber('JetStreamLog: maxRecordSize', options.maxRecordSize, Infinity, 1),
+    maxPendingSize: parseNumber('JetStreamLog: maxPendingSize', options.maxPendingSize, Infinity, Number.MIN_VALUE),
     isStrict: Boolean(options.strict),
-    signal: signal === undefined ? null : parseSignal('JetStreamLog', signal),
+    signal: parseSignal('JetStreamLog', signal),
     connecting: connectionOptions(options, servers)
   }
 }
@@ -106,7 +106,7 @@ function parseOptions (options) {
 /** @type {(options: Record<string, unknown>, servers: any) => ConnectionOptions} */
 function connectionOptions (options, servers) {
   const own = CONNECTING.filter((name) => options[name] !== undefined).map((name) => [name, options[name]])
-  const timeout = parseNumber('connectTimeout', options.connectTimeout, 20_000, 1)
+  const timeout = parseNumber('JetStreamLog: connectTimeout', options.connectTimeout, 20_000, 1)
   return { maxReconnectAttempts: -1, reconnectTimeWait: 250, ...Object.fromEntries(own), servers, timeout }
 }
 
@@ -127,13 +127,6 @@ function parseReplicas (replicas) {
 function parseMonitor (monitor) {
   if (typeof monitor === 'string' && URL.canParse(monitor)) return monitor.replace(/\/+$/, '')
   throw misuse(`JetStreamLog: monitor must be a URL such as http://127.0.0.1:8222, got ${String(monitor)}`)
-}
-
-/** @type {(name: string, value: unknown, byDefault: number, least: number) => number} throws ERR_INVALID_ARGUMENT */
-function parseNumber (name, value, byDefault, least) {
-  if (value === undefined) return byDefault
-  if (typeof value === 'number' && value >= least) return value
-  throw misuse(`JetStreamLog: ${name} must be a number, at least ${least}, got ${String(value)}`)
 }
 
 exports.parseOptions = parseOptions

@@ -2,7 +2,7 @@
 // Checks the options of both logs and of a merged read, and fills in the defaults.
 
 const { fileStorage, parseFileMode } = require('@millrace/block-file')
-const { checkNames, misuse } = require('@millrace/errors')
+const { checkNames, misuse, parseNumber } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { optionNames } = require('@millrace/segmented-log')
 const { toInstant } = require('@millrace/where')
@@ -230,13 +230,6 @@ function checkObject (call, options) {
 /** @type {(options: Record<string, any>, names: string[]) => any} */
 function pick (options, names) {
   return Object.fromEntries(names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]))
-}
-
-/** @type {(what: string, value: unknown, byDefault: number, least: number) => number} throws ERR_INVALID_ARGUMENT */
-function parseNumber (what, value, byDefault, least) {
-  if (value === undefined) return byDefault
-  if (typeof value === 'number' && value >= least) return value
-  throw misuse(`${what} must be a number, at least ${least}, got ${String(value)}`)
 }
 
 exports.slotOptionNames = slotOptionNames

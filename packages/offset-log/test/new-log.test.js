@@ -2,7 +2,7 @@
 // A log whose file was just made is open at once. It must be as one that was opened the other way.
 
 const tape = require('tape')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SimulatedDisk, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
@@ -63,7 +63,7 @@ for (const fsync of ['always', 'interval', 'never']) {
 tape('new log: on a disk, unused: closes and opens', async (t) => {
   const file = newPath('log')
   const log = openNew(file, { lock: false }, createNewFile(`${file}.other.new`, { lock: false }))
-  await call(log, 'close')
+  await promisesOf(log).close()
   const again = OffsetLog(file)
   t.equal(await again.count(), 0)
   t.equal(again.recovery, null)

@@ -3,7 +3,7 @@
 
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
-const { Lifecycle, createObservable, toCallback } = require('@millrace/flow')
+const { Lifecycle, Turns, createObservable, toCallback } = require('@millrace/flow')
 const { KeepAlive, WaitingStreams, errors, peekId } = require('@millrace/offset-log/composing')
 const { findMissing, inSegment, isMissing, lostError, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
@@ -26,6 +26,8 @@ class Core {
     this.options = options
     this.segments = new Segments(folder, options.sealed, options.openSegments)
     this.times = options.time === null ? null : new Times(this)
+    /** Whoever removes, renames or replaces files of the folder takes a turn. */
+    this.turns = new Turns()
     /** @type {import('@millrace/flow').Obz<number>} */
     this.since = createObservable()
     /** @type {import('@millrace/flow').Obz<number>} */
@@ -57,20 +59,17 @@ class Core {
   }
 
   /**
-   * Which of some files are segments of another log. What cannot be read is damaged, and belongs to this one.
-   * @param {string[]} names  of files in the folder
-   * @returns {Promise<LogError | null>}  names the first one
+   * Whether a file is a segment of another log. What cannot be read is damaged, and belongs to this one.
+   * @param {string} name  of a file in the folder
+   * @returns {Promise<LogError | null>}  null if it is of this log
    */
-  async findForeign (names) {
+  async findForeign (name) {
     const own = /** @type {Source} */ (this.segments.last.source).id
-    for (const name of names) {
-      const file = path.join(this.folder, name)
-      const { id } = await peekId(file, this.options.active.storage).catch(() => ({ id: null }))
-      if (id === null || own === null || id.equals(own)) continue
-      return new LogError('ERR_LOG_FOREIGN_SEGMENT', `${file} is a segment of another log, and was not removed; move it to ` +
-        `where it belongs. Its id is ${id.toString('hex')}, that of this log ${own.toString('hex')}`, { path: file })
-    }
-    return null
+    const file = path.join(this.folder, name)
+    const { id } = await peekId(file, this.options.active.storage).catch(() => ({ id: null }))
+    if (id === null || own === null || id.equals(own)) return null
+    return new LogError('ERR_LOG_FOREIGN_SEGMENT', `${file} is a segment of another log, and was not removed; move it to ` +
+      `where it belongs. Its id is ${id.toString('hex')}, that of this log ${own.toString('hex')}`, { path: file })
   }
 
   /** @returns {LogFile} */

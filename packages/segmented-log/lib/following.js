@@ -4,6 +4,7 @@
 
 const path = require('node:path')
 const { FolderWatch } = require('@millrace/block-file')
+const { Turns } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { BROKEN_CODES, list, readySegment, standBehind } = require('./opening')
 
@@ -18,8 +19,7 @@ class Following {
   #core
   #watch
   #isClosed = false
-  /** One look at a time. @type {Promise<void>} */
-  #looking = Promise.resolve()
+  #looks = new Turns()
 
   /** @param {import('./core').Core} core */
   constructor (core) {
@@ -30,8 +30,7 @@ class Following {
 
   /** @returns {Promise<void>} */
   #refresh () {
-    this.#looking = this.#looking.catch(() => {}).then(() => this.#look())
-    return this.#looking
+    return this.#looks.run(() => this.#look())
   }
 
   /** Finds everything that was appended before the call. @returns {Promise<void>} */
@@ -135,7 +134,7 @@ class Following {
   async close () {
     this.#isClosed = true
     await this.#watch.close()
-    await this.#looking.catch(() => {})
+    await this.#looks.settled()
   }
 }
 

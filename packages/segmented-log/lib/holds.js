@@ -18,12 +18,10 @@ const { list } = require('./opening')
 
 class Holds {
   #core
-  #retention
 
-  /** @param {import('./core').Core} core  @param {import('./retention').Retention} retention */
-  constructor (core, retention) {
+  /** @param {import('./core').Core} core */
+  constructor (core) {
     this.#core = core
-    this.#retention = retention
   }
 
   /** @returns {Promise<Hold[]>} */
@@ -42,7 +40,7 @@ class Holds {
     if (!Number.isSafeInteger(seq)) throw misuse(`hold: expected the seq of the first record that is needed, got ${String(seq)}`)
     // Whoever has seen nothing yet needs what is kept.
     const needed = Number(seq) > 0 ? Number(seq) : this.#core.segments.first.base
-    return this.#retention.inTurn(async () => {
+    return this.#core.turns.run(async () => {
       const { storage } = this.#core.options
       const [before, ...others] = await this.#holdFiles(name)
       const file = path.join(this.#core.folder, holdName(name, needed))
@@ -56,7 +54,7 @@ class Holds {
   /** @param {unknown} name */
   async release (name) {
     checkHoldName('release', name)
-    return this.#retention.inTurn(async () => {
+    return this.#core.turns.run(async () => {
       const { folder, options: { storage } } = this.#core
       const files = await this.#holdFiles(name)
       for (const file of files) await remove(storage, file)

@@ -4,7 +4,7 @@
 const { basename } = require('node:path')
 const { callbackify } = require('node:util')
 const { Folder, SEGMENT_NAME, SharedCache, fileStorage, parseFileMode, resolvePath, withFileMode } = require('@millrace/block-file')
-const { LogError, checkNames, misuse } = require('@millrace/errors')
+const { LogError, checkNames, misuse, parseNumber } = require('@millrace/errors')
 const { parseSignal, promisesOf } = require('@millrace/flow')
 const { RecordCodec } = require('@millrace/offset-log/composing')
 const { Calendar } = require('./calendar')
@@ -121,16 +121,16 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
     segmentDay
   } = options
   if (flags !== 'r+' && flags !== 'r') throw misuse(`SegmentedLog: flags must be r or r+, got ${String(flags)}`)
-  const maxSize = parseNumber('maxSize', options.maxSize, Infinity, QUOTA_MIN)
-  const maxAge = parseNumber('maxAge', options.maxAge, Infinity, 1)
+  const maxSize = parseNumber('SegmentedLog: maxSize', options.maxSize, Infinity, QUOTA_MIN)
+  const maxAge = parseNumber('SegmentedLog: maxAge', options.maxAge, Infinity, 1)
   const sizeByDefault = Math.min(SEGMENT_SIZE, Math.floor(maxSize / SEGMENTS_PER_QUOTA))
-  const segmentSize = parseNumber('segmentSize', options.segmentSize, sizeByDefault, 1)
+  const segmentSize = parseNumber('SegmentedLog: segmentSize', options.segmentSize, sizeByDefault, 1)
   if (segmentSize > maxSize / SEGMENTS_PER_QUOTA_MIN) {
     throw misuse(`SegmentedLog: segmentSize (${segmentSize}) must be at most a quarter of maxSize (${maxSize}), so that ` +
       'enough is left when the oldest segment is dropped')
   }
   const codec = new RecordCodec(options.codec, 'SegmentedLog')
-  const openSegments = parseNumber('openSegments', options.openSegments, OPEN_SEGMENTS, 1)
+  const openSegments = parseNumber('SegmentedLog: openSegments', options.openSegments, OPEN_SEGMENTS, 1)
   const shared = typeof cache === 'number' && cache > 0 ? new SharedCache(Math.max(cache, CACHE_SIZE_MIN)) : cache
   const place = createFolder(givenPath, parseStorage(options), onMoved)
   const { storage } = place
@@ -142,15 +142,15 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
     codec,
     skipsDamage: onCorrupt === 'skip',
     isStrict: strict,
-    maxPendingSize: parseNumber('maxPendingSize', maxPendingSize, Infinity, Number.MIN_VALUE),
-    lockTimeout: parseNumber('lockTimeout', options.lockTimeout, 0, 0),
+    maxPendingSize: parseNumber('SegmentedLog: maxPendingSize', maxPendingSize, Infinity, Number.MIN_VALUE),
+    lockTimeout: parseNumber('SegmentedLog: lockTimeout', options.lockTimeout, 0, 0),
     mustExist: Boolean(options.mustExist),
     errorIfExists: Boolean(options.errorIfExists),
-    signal: signal === undefined ? null : parseSignal('SegmentedLog', signal),
+    signal: parseSignal('SegmentedLog', signal),
     place,
     storage,
     segmentSize: Math.min(segmentSize, SEGMENT_SIZE_MAX),
-    segmentAge: parseNumber('segmentAge', options.segmentAge, Infinity, 1),
+    segmentAge: parseNumber('SegmentedLog: segmentAge', options.segmentAge, Infinity, 1),
     calendar: segmentDay === undefined ? null : new Calendar(segmentDay),
     compress: parseCompress(options.compress),
     time: parseTime(options.time),
@@ -159,8 +159,8 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
     limits: {
       maxSize,
       maxAge,
-      maxCount: parseNumber('maxCount', options.maxCount, Infinity, 1),
-      maxHeldSize: parseNumber('maxHeldSize', options.maxHeldSize, Infinity, 0)
+      maxCount: parseNumber('SegmentedLog: maxCount', options.maxCount, Infinity, 1),
+      maxHeldSize: parseNumber('SegmentedLog: maxHeldSize', options.maxHeldSize, Infinity, 0)
     },
     active: { ...passedOn, flags, cache: shared },
     sealed: { ...passedOn, flags, cache: shared, lock: false, mustExist: true }
@@ -207,13 +207,6 @@ function parseCompress (compress) {
   if (format === undefined) throw misuse(`SegmentedLog: compress must be gzip, zstd or false, got ${String(compress)}`)
   if (isSupported(format)) return format
   throw misuse(`SegmentedLog: this Node.js (${process.version}) has no zstd; use 22.15 or later, or gzip`)
-}
-
-/** @type {(name: string, value: unknown, byDefault: number, least: number) => number} throws ERR_INVALID_ARGUMENT */
-function parseNumber (name, value, byDefault, least) {
-  if (value === undefined) return byDefault
-  if (typeof value === 'number' && value >= least) return value
-  throw misuse(`SegmentedLog: ${name} must be a number, at least ${least}, got ${String(value)}`)
 }
 
 exports.optionNames = optionNames

@@ -6,7 +6,7 @@
 const path = require('node:path')
 const { isHeld } = require('@millrace/block-file')
 const { misuse, reasonOf } = require('@millrace/errors')
-const { ClockWatch, boundParts, countOld, createObservable, isPlausible, oldUntil, promisesOf } = require('@millrace/flow')
+const { ClockWatch, boundParts, countOld, createObservable, inLanes, isPlausible, oldUntil, promisesOf } = require('@millrace/flow')
 const { formats } = require('./compressed/formats')
 const { ignoreMissing, removeUnlessHeld, sizeOf } = require('./files')
 const { isHopeless, keepChosen } = require('./keeping')
@@ -59,18 +59,11 @@ class Round {
     this.listing = listing
   }
 
-  /** @param {Segment} segment */
-  noteDropped ({ size, next }) {
+  /** @type {(segment: Segment, size: number, isKept?: boolean) => void} `size`: how much smaller the files are */
+  note ({ next }, size, isKept = false) {
     this.#count++
-    this.#size += size ?? 0
-    this.#end = Math.max(this.#end, next?.base ?? 0)
-  }
-
-  /** @type {(segment: Segment, sizeBefore: number) => void} */
-  noteKept ({ size, next }, sizeBefore) {
-    this.#count++
-    this.#kept++
-    this.#size += sizeBefore - (size ?? 0)
+    if (isKept) this.#kept++
+    this.#size += size
     this.#end = Math.max(this.#end, next?.base ?? 0)
   }
 
@@ -83,8 +76,6 @@ class Round {
 
 class Retention {
   #core
-  /** One run at a time. @type {Promise<any>} */
-  #turn = Promise.resolve()
   /** @type {NodeJS.Timeout | undefined} */
   #timer
   /** @type {NodeJS.Timeout | undefined} */
@@ -126,12 +117,12 @@ class Retention {
     clearInterval(this.#timer)
     clearTimeout(this.#heldTimer)
     this.#isStopped = true
-    await this.#turn.catch(() => {})
+    await this.#core.turns.settled()
   }
 
   /** Drops what the limits no longer allow. @returns {Promise<Dropped>} */
   run () {
-    return this.inTurn(() => this.#run(false, 0))
+    return this.#core.turns.run(() => this.#run(false, 0))
   }
 
   /**
@@ -144,21 +135,22 @@ class Retention {
     this.#allowed.segment = null
     const { limits: { maxSize } } = this.#core.options
     if (maxSize === Infinity || size === 0) return true
-    return this.inTurn(async () => {
+    return this.#core.turns.run(async () => {
       await this.#run(false, 0)
       return await this.#measureFolder(false, await list(this.#core.folder, this.#core.options)) <= maxSize
     })
   }
 
-  /** The quota was changed. */
-  noteLimit () {
+  /** @param {number} maxSize  of a log that has a quota */
+  setMaxSize (maxSize) {
+    this.#core.options.limits.maxSize = maxSize
     this.#allowed.segment = null
   }
 
   /** Drops so much that there is room for one more segment. It never fails: the quota is enforced again later. */
   async makeRoom () {
     if (this.#core.options.limits.maxSize === Infinity) return
-    await this.inTurn(() => this.#run(true, 0)).catch(() => {})
+    await this.#core.turns.run(() => this.#run(true, 0)).catch(() => {})
   }
 
   /**
@@ -231,29 +223,17 @@ class Retention {
   async #proveOldest () {
     for (const segment of this.#core.segments.list.slice(0, PROVEN_COUNT)) {
       if (segment.isOwn || segment.isActive) continue
-      segment.isOwn = await this.#core.findForeign([segment.fileName]) === null
+      segment.isOwn = await this.#core.findForeign(segment.fileName) === null
     }
   }
 
   /** @param {unknown} seq @returns {Promise<Dropped>} */
   async dropBefore (seq) {
     if (typeof seq !== 'number' || Number.isNaN(seq)) throw misuse(`dropBefore: expected a seq, got ${String(seq)}`)
-    return this.inTurn(async () => {
+    return this.#core.turns.run(async () => {
       await this.#core.segments.last.log.sync()
       return this.#run(false, seq)
     })
-  }
-
-  /**
-   * Runs an action while no other one drops or replaces files.
-   * @template T
-   * @param {() => Promise<T>} action
-   * @returns {Promise<T>}
-   */
-  inTurn (action) {
-    const result = this.#turn.catch(() => {}).then(action)
-    this.#turn = result
-    return result
   }
 
   /** @type {(makesRoom: boolean, before: number) => Promise<Dropped>} `makesRoom`: another segment will be made */
@@ -265,7 +245,7 @@ class Retention {
     if (needsSizes) await this.#measure(all)
     const round = new Round(listing)
     round.foreign = foreign
-    for (const segment of this.#droppedNow.splice(0)) round.noteDropped(segment)
+    for (const segment of this.#droppedNow.splice(0)) round.note(segment, segment.size ?? 0)
     // The segment of the last durable record stays, and so does all behind it: `since` never falls, even if a power cut
     // takes what is not durable.
     round.droppableBase = all.find(({ next }) => next === null || next.base > this.#core.durable.value)?.base ?? 0
@@ -318,7 +298,7 @@ class Retention {
         (isLost ? 'they are dropped with it' : 'it stays for now'))
       if (!isLost) return false
     }
-    if (isLeft) round.noteKept(segment, before)
+    if (isLeft) round.note(segment, before - (segment.size ?? 0), true)
     else await this.#drop([segment], round)
     return true
   }
@@ -403,13 +383,17 @@ class Retention {
     // There is room for the file that is being made.
     const beside = all.filter(({ suffix }) => this.#reservedSize === 0 || !suffix.endsWith('.new'))
     const names = [...beside.map(({ name }) => name), ...others]
-    const besideSizes = await this.#sizesOf(names.map((name) => path.join(folder, name)))
+    let besideSize = 0
+    await inLanes(names, LANE_COUNT, async (name) => {
+      const size = await this.#sizeOf(path.join(folder, name))
+      besideSize += size
+    })
     // Another segment may have begun meanwhile, and the one before may be closed.
     const { list, last } = segments
     const lastSize = /** @type {Source} */ (last.source).size
     // The newest segment may still grow.
     const fullSize = this.#fullSize
-    let total = this.#besideSize = besideSizes.reduce((sum, size) => sum + size, 0)
+    let total = this.#besideSize = besideSize
     this.#allowed.segment = null
     total += makesRoom ? lastSize + fullSize : Math.max(lastSize, fullSize)
     // Chosen records are copied before their segment is dropped.
@@ -420,23 +404,12 @@ class Retention {
   /** @param {Segment[]} all */
   async #measure (all) {
     const unknown = all.filter(({ size, isActive }) => size === null && !isActive)
-    const sizes = await this.#sizesOf(unknown.map(({ filePath }) => filePath))
-    unknown.forEach((segment, index) => { segment.size = sizes[index] })
+    await inLanes(unknown, LANE_COUNT, async (segment) => { segment.size = await this.#sizeOf(segment.filePath) })
   }
 
-  /** Of files in bytes; 0 for one that is gone. @type {(paths: string[]) => Promise<number[]>} */
-  async #sizesOf (paths) {
-    const { storage } = this.#core.options
-    const sizes = new Array(paths.length).fill(0)
-    let index = 0
-    const runLane = async () => {
-      while (index < paths.length) {
-        const own = index++
-        sizes[own] = await sizeOf(storage, paths[own]).catch(ignoreMissing) ?? 0
-      }
-    }
-    await Promise.all(Array.from({ length: LANE_COUNT }, runLane))
-    return sizes
+  /** In bytes; 0 if it is gone. @param {string} file */
+  async #sizeOf (file) {
+    return await sizeOf(this.#core.options.storage, file).catch(ignoreMissing) ?? 0
   }
 
   /**
@@ -455,7 +428,7 @@ class Retention {
     const left = listing.beside.filter(isLeft).map(({ name }) => name)
     let foreign = null
     for (const name of segmentsLeft) {
-      const found = await this.#core.findForeign([name])
+      const found = await this.#core.findForeign(name)
       foreign ??= found
       if (found === null) left.push(name)
     }
@@ -474,7 +447,7 @@ class Retention {
     const dropped = []
     for (const segment of old) {
       if (segment.base >= round.droppableBase) continue
-      const foreign = await this.#core.findForeign([segment.fileName])
+      const foreign = await this.#core.findForeign(segment.fileName)
       round.foreign ??= foreign
       if (foreign === null) dropped.push(segment)
     }
@@ -482,7 +455,7 @@ class Retention {
     // Nothing is dropped from the list that cannot be removed.
     await place.prove()
     // An append may have dropped some meanwhile.
-    for (const segment of dropped) if (!segment.isDropped) round.noteDropped(segment)
+    for (const segment of dropped) if (!segment.isDropped) round.note(segment, segment.size ?? 0)
     segments.drop(dropped)
     for (const segment of dropped) if (!await this.#removeSegment(segment, round)) break
     return true

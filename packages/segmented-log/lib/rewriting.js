@@ -21,7 +21,7 @@ const { keepOwnership, remove } = require('./files')
 async function replaceFile (core, segment, { from, to, format, size }) {
   const { folder, options: { storage } } = core
   const before = segment.filePath
-  const foreign = await core.findForeign([segment.fileName])
+  const foreign = await core.findForeign(segment.fileName)
   if (foreign !== null) throw foreign
   await keepOwnership(storage, before, from).catch((err) => { if (!segment.isDropped) throw err })
   if (!await giveName(core, segment, from, to)) {

@@ -60,7 +60,7 @@ class Log extends BaseLog {
     this.#given = options
     this.#core = core
     this.#retention = retention
-    this.#holds = new Holds(core, retention)
+    this.#holds = new Holds(core)
     this.#upkeep = upkeep
     this.filename = folder
     this.codec = parsed.codec.codec
@@ -195,8 +195,7 @@ class Log extends BaseLog {
    * @type {(log: Log, maxSize: number) => void} of a log with the option `maxSize`
    */
   static setMaxSize (log, maxSize) {
-    log.#core.options.limits.maxSize = maxSize
-    log.#retention.noteLimit()
+    log.#retention.setMaxSize(maxSize)
   }
 
   /** Another log in the same folder, with the same options. Close this one first. @returns {Log} */

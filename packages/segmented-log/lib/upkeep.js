@@ -4,6 +4,7 @@
 // compressed file, opening removes the compressed one.
 
 const { isHeld } = require('@millrace/block-file')
+const { Turns } = require('@millrace/flow')
 const { compressFile, inflateFile } = require('./compressed/compress')
 const { remove, sizeOf } = require('./files')
 const { replaceFile } = require('./rewriting')
@@ -39,8 +40,8 @@ class Upkeep {
   #heldMs = new WeakMap()
   /** Segments that stay as they are: not worth it, damaged, or failed. @type {WeakSet<Segment>} */
   #left = new WeakSet()
-  /** Inflations run one at a time, and no compression meanwhile. @type {Promise<any>} */
-  #turn = Promise.resolve()
+  /** Inflations run one at a time, and no compression meanwhile. */
+  #inflations = new Turns()
   #inflatingCount = 0
 
   /** @param {import('./core').Core} core  @param {import('./retention').Retention} retention */
@@ -174,11 +175,10 @@ class Upkeep {
   /** @param {Segment} segment @returns {Promise<void>} */
   #inflate (segment) {
     this.#inflatingCount++
-    this.#turn = this.#turn.catch(() => {}).then(() => this.#inflateNow(segment)).finally(() => {
+    return this.#inflations.run(() => this.#inflateNow(segment).finally(() => {
       this.#inflatingCount--
       return this.#retention.reserve(0)
-    })
-    return this.#turn
+    }))
   }
 
   /** @param {Segment} segment */
@@ -207,7 +207,7 @@ class Upkeep {
   async #replace (segment, { changeCount, ...file }) {
     const { segments, options: { storage } } = this.#core
     const from = `${file.to}.new`
-    await this.#retention.inTurn(() => segments.exclusively(segment, async () => {
+    await this.#core.turns.run(() => segments.exclusively(segment, async () => {
       // Retention, or a deletion, may have come before.
       if (segment.isDropped || segment.changeCount !== changeCount || (file.format !== null && this.#mustStop)) {
         await remove(storage, from)

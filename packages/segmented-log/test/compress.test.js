@@ -7,7 +7,7 @@ const path = require('node:path')
 const zlib = require('node:zlib')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
-const { call } = require('@millrace/flow')
+const { promisesOf } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { repair, verify } = require('@millrace/repair')
@@ -24,7 +24,7 @@ const compressedFiles = (folder) => fs.readdirSync(folder).filter((name) => /\.(
 const strangeFiles = (folder) => fs.readdirSync(folder).filter((name) => !/^writer$|Z\.log(\.gz)?$/.test(name))
 
 function openPlain (disk, file) {
-  return call(createPlainStorage(disk.storage), 'open', file, { flags: 'r', createFolder: false })
+  return promisesOf(createPlainStorage(disk.storage)).open(file, { flags: 'r', createFolder: false })
 }
 
 /** Waits until all sealed segments are compressed. */
@@ -213,7 +213,7 @@ tape(`compress: whatever the bytes are, reading is bounded and either right or r
       t.deepEqual(wrong, [], `round ${round}: no record is wrong`)
       await damaged.close()
     }
-    await call(handle, 'close')
+    await promisesOf(handle).close()
   }
   t.ok(outcomes.refused > 20 && outcomes.reported > 20, JSON.stringify(outcomes))
 })
@@ -234,7 +234,7 @@ tape('compress: of a member that inflates to more than the index says, no more i
     const target = Buffer.alloc(size)
     t.equal(handle.readSync(target, 0, size, 0), size)
     t.deepEqual([target[0], target[65_536]], bytes)
-    t.equal((await failureOf(() => call(handle, 'write', target, 0, 1, 0)))?.code, 'EROFS')
+    t.equal((await failureOf(() => promisesOf(handle).write(target, 0, 1, 0)))?.code, 'EROFS')
   }
 })
 
@@ -353,7 +353,7 @@ tape(`compress: a compressed segment is never written, wherever it is damaged (g
   for (let run = 0; run < inQuickRuns(60); run++) {
     const disk = whole.clone()
     // The last segment is compressed, too, if somebody has removed what was behind it.
-    if (run % 4 === 3) await call(disk.storage, 'unlink', files[files.length - 1])
+    if (run % 4 === 3) await promisesOf(disk.storage).unlink(files[files.length - 1])
     const file = files[run % 4 === 3 ? files.length - 2 : 0]
     disk.damage(file, (medium) => {
       // Near the start is the head of the log; near the end, of its last member, is the end of the log.
