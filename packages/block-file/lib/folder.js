@@ -28,7 +28,7 @@ const OF_LOCK_FILE = Object.freeze({
   errorIfExists: false
 })
 /** Files that belong to the writer of their folder, by name. */
-const SEGMENT_NAME = /^\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.zst)?$/
+const SEGMENT_NAME = /^\d{16}-\d{8}T\d{9}Z\.(log|jsonl)(\.gz|\.zst)?$/
 
 /** Calls that change names, and how many of their arguments are paths. */
 const CHANGES = { rename: 2, unlink: 1, syncFolder: 1 }

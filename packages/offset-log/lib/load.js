@@ -6,13 +6,19 @@ const { abortError, pause, promisesOf, toPromise } = require('@millrace/flow')
 const { openChecked, openNewChecked } = require('./recover/open-checked')
 const { detectFraming } = require('./recover/identify')
 const { offsetFramings } = require('@millrace/framing')
-const { openLines } = require('./recover/open-lines')
+const { openLines, openNewLines } = require('./recover/open-lines')
 const { openOffset } = require('./recover/open-offset')
 const { removeLeftover } = require('./maintenance')
 
 // A change to the file takes less than this.
 const CHANGE_MS_MAX = 10
 const ATTEMPT_COUNT_MAX = 50
+
+/**
+ * Open a file that was just made, without waiting, by framing.
+ * @type {Readonly<Record<string, (file: LogFile, bytes: Buffer) => Store>>}
+ */
+const newStores = Object.freeze({ checked: openNewChecked, lines: openNewLines })
 
 /**
  * @typedef {import('@millrace/block-file').BlockFile} BlockFile
@@ -113,11 +119,11 @@ async function load (file, framing, signal) {
 
 /**
  * The same without waiting, for a file that was just made.
- * @type {(file: LogFile, bytes: Buffer) => void} `bytes`: all that the file has
+ * @type {(file: LogFile, framing: string, bytes: Buffer) => void} `bytes`: all that the file has
  */
-function loadNew (file, bytes) {
+function loadNew (file, framing, bytes) {
   const { blocks, durability, since } = file
-  const store = file.store = openNewChecked(file, bytes)
+  const store = file.store = newStores[framing](file, bytes)
   file.writtenSince = store.last
   if (durability.mode === 'always') blocks.reserve(store.reserveSize)
   since.set(store.last)
@@ -163,5 +169,6 @@ async function openStore (file, framing) {
 }
 
 exports.load = load
+exports.newStores = newStores
 exports.loadNew = loadNew
 exports.openSteadily = openSteadily

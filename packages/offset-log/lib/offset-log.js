@@ -13,7 +13,7 @@ const { BaseLog } = require('./base-log')
 const { closedError, notReady, ofBatch, tooLargeToAppend } = require('./errors')
 const { Durability, OpenLog } = require('./durability')
 const { Follower } = require('./follower')
-const { load, loadNew } = require('./load')
+const { load, loadNew, newStores } = require('./load')
 const { Maintenance, Replacement } = require('./maintenance')
 const { parseAppend, parseFlush, parseOptions } = require('./options')
 const { KeepAlive, WaitingStreams } = require('./stream')
@@ -76,7 +76,7 @@ class Log extends BaseLog {
     /** If opening was aborted: resolves once it has ended and the file is closed. @type {Promise<void> | null} */
     this._abandoned = null
     if (made !== null) {
-      loadNew(file, made.bytes)
+      loadNew(file, parsed.framing, made.bytes)
       this._loaded(null, null)
       return
     }
@@ -349,9 +349,9 @@ OffsetLog.prototype = Log.prototype
  * @returns {NewFile | null}  null if the storage cannot name and open a file without waiting
  */
 function createNewFile (temporary, options) {
-  const { storage, blocks: { initial, lock } } = parseOptions(options)
-  if (initial === null || !NewFile.isPossible(storage, lock)) return null
-  return new NewFile(storage, temporary, initial())
+  const { framing, storage, blocks: { initial, lock } } = parseOptions(options)
+  if (!(framing in newStores) || !NewFile.isPossible(storage, lock)) return null
+  return new NewFile(storage, temporary, initial?.() ?? Buffer.alloc(0))
 }
 
 /** @type {(path: string, options: OffsetLogOptions, made: NewFile) => Log} open; throws if that fails */

@@ -46,6 +46,12 @@ class Source {
     return Math.max(store.nextPosition, wholeSize + store.tail.shift)
   }
 
+  /** Whether it never had a record. */
+  get isEmpty () {
+    const { end, store } = this.#file
+    return end <= store.extent.start
+  }
+
   /** Of the records and all that is between them, in bytes. */
   get size () {
     return this.#file.store.end

@@ -15,7 +15,6 @@ const { LogError } = require('@millrace/errors')
 const { atExit, laterTime } = require('@millrace/flow')
 const { BackPressure, DRAIN_SIZE, errors } = require('@millrace/offset-log/composing')
 const { SLACK, createNext, makeSegment, nameAt, openSegment } = require('./opening')
-const { HEAD_SIZE } = require('./stand-in')
 
 /** Room for a last session and its unclean end, in a segment and in the log. */
 const LOCAL_END_MAX = 2 ** 47
@@ -238,7 +237,7 @@ class Appending {
     const sink = sinkOf(before)
     await sink.sync()
     await this.#retention.makeRoom()
-    const name = nameAt(this.#nextBase = this.#baseBehind(before))
+    const name = nameAt(this.#nextBase = this.#baseBehind(before), options)
     const log = await makeSegment(folder, name, options, sourceOf(before).id)
     if (!sink.isDurable) await sink.sync()
     if (!sink.isDurable) sink.flushNow()
@@ -265,7 +264,7 @@ class Appending {
   }
 
   /** @type {(before: Segment, open: (name: SegmentName) => any, name?: SegmentName) => void} `before` is durable */
-  #beginNext (before, open, name = nameAt(this.#baseBehind(before))) {
+  #beginNext (before, open, name = nameAt(this.#baseBehind(before), this.#core.options)) {
     const { segments } = this.#core
     const source = sourceOf(before)
     const sink = sinkOf(before)
@@ -405,7 +404,7 @@ function sinkOf ({ sink }) {
 
 /** Whether a segment has no record, and none waits. @param {Segment} segment */
 function isEmpty (segment) {
-  return sourceOf(segment).end <= HEAD_SIZE && sinkOf(segment).pendingSize === 0
+  return sourceOf(segment).isEmpty && sinkOf(segment).pendingSize === 0
 }
 
 /** At most: the size of the frames, pages and commits that hold the records. @param {Buffer | Buffer[]} records */

@@ -13,7 +13,11 @@ const { findMissing, inSegment, isMissing } = require('./reader')
  * @param {unknown[]} seqs
  */
 async function deleteRecords ({ core, upkeep }, seqs) {
-  const { segments } = core
+  const { folder, segments } = core
+  if (seqs.length > 0 && !segments.last.log.supports.del) {
+    throw new LogError('ERR_NOT_SUPPORTED', `del: ${folder} has text files, whose lines cannot be erased in place; copy the ` +
+      'lines to keep into another log', { path: folder })
+  }
   /** @type {Map<import('./segments').Segment, number[]>} */
   const bySegment = new Map()
   for (const seq of seqs) {

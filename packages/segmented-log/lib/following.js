@@ -99,7 +99,7 @@ class Following {
     if (!isOvertaken) await source?.refresh()
     const log = OffsetLog(path.join(folder, name.name), options.active)
     try {
-      await readySegment(log)
+      await readySegment(log, options.active)
     } catch (/** @type {any} */ err) {
       if (err.code === 'ENOENT' || !BROKEN_CODES.has(err.code)) throw err
       return this.#standBehind(name, found)

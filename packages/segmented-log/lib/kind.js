@@ -3,12 +3,15 @@
 
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
-const { parseNames } = require('./names')
+const { EXTENSIONS, parseNames } = require('./names')
 
 const SHOWN_COUNT = 3
+/** Copies of chosen records have the same seqs. */
+const NO_KEEP = 'keep is not possible in a log of lines, where the seq of a record is its place in the file'
 /** Nothing in it means anything to a shell. On Windows a backslash is the separator of paths. */
 const SHELL_WORD = path.sep === '\\' ? /^[\w@%+=:,./\\-]+$/ : /^[\w@%+=:,./-]+$/
 
+/** @typedef {import('./names').Framing} Framing */
 /** @typedef {Pick<import('./names').Listing, 'segments' | 'slots' | 'holds'>} Found */
 
 /**
@@ -28,10 +31,29 @@ function kindError (folder, { segments, slots, holds }, expected) {
     : `has segments as well as slots (${listed}), which are different logs`
   const slot = path.join(folder, String(findFree(slots)))
   const [at, free] = [path.dirname(slot), slot].map(quoteForShell)
-  const files = ['*.log*', ...(holds.length > 0 ? ['*.hold'] : [])].map((pattern) => `${at}${path.sep}${pattern}`)
+  const kinds = new Set(segments.map(({ framing }) => `*${EXTENSIONS[framing]}*`))
+  const files = [...kinds, ...(holds.length > 0 ? ['*.hold'] : [])].map((pattern) => `${at}${path.sep}${pattern}`)
   const steps = `mkdir ${free} && mv ${files.join(' ')} ${free}${path.sep}`
   return unknown(folder, `${folder} ${what}. Move the segments into a slot while no process writes there (${steps}), or give ` +
     'another folder')
+}
+
+/**
+ * Why a folder cannot be opened with a framing; null if it can. All segments of a folder have the same.
+ * @type {(folder: string, segments: import('./names').SegmentName[], asked: Framing | undefined) => LogError | null}
+ */
+function framingError (folder, segments, asked) {
+  const [first] = segments
+  if (first === undefined) return null
+  const other = segments.find(({ framing }) => framing !== first.framing)
+  if (other !== undefined) {
+    return unknown(folder, `${folder} has segments of different framings, ${first.name} and ${other.name}, which are ` +
+      'different logs. Move those of one of them into another folder while no process writes there')
+  }
+  if (asked === undefined || asked === first.framing) return null
+  return unknown(folder, `${folder} has a log of the framing ${first.framing} (${first.name}), and the option framing asks for ` +
+    `${asked}. Open it without the option, give another folder, or make a log of that framing of it with ` +
+    `\`millrace convert --to-framing ${asked}\``)
 }
 
 /** @type {(folder: string, names: string[]) => LogError | null} by the names in a folder of slots */
@@ -61,5 +83,7 @@ function findFree (slots) {
   return free
 }
 
+exports.NO_KEEP = NO_KEEP
+exports.framingError = framingError
 exports.kindError = kindError
 exports.slotsError = slotsError

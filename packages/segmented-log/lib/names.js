@@ -4,6 +4,7 @@
 //
 //   0000000000032854-20261123T070107123Z.log    a segment: its base, and when it was made
 //   0000000000032854-20261123T070107123Z.log.gz the same, compressed; or .zst
+//   0000000000032854-20261123T070107123Z.jsonl  a segment of lines; or .jsonl.gz, .jsonl.zst
 //   0000000000032854-20261123T070107123Z.log.kept-20261124T000000000Z
 //                                               of this segment only chosen records are left; it got no records after
 //                                               this time
@@ -13,15 +14,16 @@
 
 const { LOCK_FILE, SEGMENT_NAME } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
-const { formats } = require('./compressed/formats')
+const { formatOf } = require('./compressed/formats')
 
 const DIGITS = 16
 /** The end of the year 9999. */
 const TIME_MAX = Date.UTC(10_000, 0) - 1
-const NAME_SIZE = segmentName(0, 0).length
+/** How the names of plain segments end, by framing. */
+const EXTENSIONS = Object.freeze({ checked: '.log', lines: '.jsonl' })
 const TIME = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z/
 /** A file that belongs to a segment: `<segment>.lock`, `<segment>.cut-<offset>` and so on. */
-const BESIDE = /^(\d{16}-\d{8}T\d{9}Z\.log)\.(.+)$/
+const BESIDE = /^(\d{16}-\d{8}T\d{9}Z\.(?:log|jsonl))\.(.+)$/
 const HOLD = /^([A-Za-z0-9_-]{1,64})\.(\d{16})\.hold$/
 /** The end of the name of an empty file beside a segment, and the time in it. */
 const KEPT = /^kept-\d{8}T\d{9}Z$/
@@ -35,10 +37,13 @@ const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
 /**
  * @typedef {import('./compressed/formats').Format} Format
  *
+ * @typedef {keyof typeof EXTENSIONS} Framing
+ *
  * @typedef {object} SegmentName
  * @property {string} name  of its file before it is compressed
  * @property {string} file  the name that its file has now
  * @property {Format | null} format  of a compressed segment
+ * @property {Framing} framing  of the log in it
  * @property {number} base  the log's seqs are this much above those in the segment's file
  * @property {number} createdMs  by the clock of that time
  *
@@ -53,9 +58,14 @@ const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
  * @property {number[]} slots  of several processes, in order: then the folder should have no segments
  */
 
-/** @type {(base: number, createdMs: number) => string} */
-function segmentName (base, createdMs) {
-  return `${String(base).padStart(DIGITS, '0')}-${formatTime(createdMs)}.log`
+/** @type {(base: number, createdMs: number, framing: Framing) => string} */
+function segmentName (base, createdMs, framing) {
+  return `${String(base).padStart(DIGITS, '0')}-${formatTime(createdMs)}${EXTENSIONS[framing]}`
+}
+
+/** @param {string} name  of a plain segment */
+function framingOf (name) {
+  return name.endsWith(EXTENSIONS.lines) ? 'lines' : 'checked'
 }
 
 /** @type {(segment: string, untilMs: number) => string} the file that marks a segment as kept, by its name */
@@ -92,9 +102,11 @@ function parseNames (names) {
   // There may be thousands of segments, so this costs little for each. The digits sort as the numbers do.
   for (const name of names.sort()) {
     if (SEGMENT_NAME.test(name)) {
-      const isSecond = name.length > NAME_SIZE && listing.segments.at(-1)?.name === name.slice(0, NAME_SIZE)
-      if (isSecond) listing.beside.push({ name, of: name.slice(0, NAME_SIZE), suffix: name.slice(NAME_SIZE + 1) })
-      else listing.segments.push(new ParsedName(name))
+      const segment = new ParsedName(name)
+      const of = segment.name
+      const isSecond = name !== of && listing.segments.at(-1)?.name === of
+      if (isSecond) listing.beside.push({ name, of, suffix: name.slice(of.length + 1) })
+      else listing.segments.push(segment)
       continue
     }
     const beside = BESIDE.exec(name)
@@ -119,12 +131,16 @@ class ParsedName {
   }
 
   get name () {
-    return this.file.slice(0, NAME_SIZE)
+    const { format } = this
+    return format === null ? this.file : this.file.slice(0, -format.suffix.length)
   }
 
   get format () {
-    if (this.file.length === NAME_SIZE) return null
-    return formats.find(({ suffix }) => this.file.endsWith(suffix)) ?? null
+    return formatOf(this.file) ?? null
+  }
+
+  get framing () {
+    return framingOf(this.name)
   }
 
   get base () {
@@ -142,6 +158,8 @@ function checkHoldName (call, name) {
   throw misuse(`${call}: a hold's name must have 1 to 64 of the characters A-Z, a-z, 0-9, _ and -, got ${String(name)}`)
 }
 
+exports.EXTENSIONS = EXTENSIONS
+exports.framingOf = framingOf
 exports.TIMES_FILE = TIMES_FILE
 exports.isKeptMark = isKeptMark
 exports.keptName = keptName

@@ -9,7 +9,7 @@ const { abortError, promisesOf } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { createNewFile, openFixed, openNew, sourceOf } = require('@millrace/offset-log/composing')
 const { keepOwnership, remove, removeUnlessHeld } = require('./files')
-const { kindError } = require('./kind')
+const { NO_KEEP, framingError, kindError } = require('./kind')
 const { isKeptMark, parseNames, segmentName } = require('./names')
 const { HEAD_SIZE, createStandIn, findLike } = require('./stand-in')
 
@@ -70,10 +70,12 @@ async function openFolder (folder, options) {
  * @type {(folder: string, options: Options, listing: Listing) => void}
  * @throws {LogError} ENOENT, EEXIST, ERR_LOG_UNKNOWN_FORMAT
  */
-function checkPresence (folder, { isWriter, mustExist, errorIfExists }, listing) {
+function checkPresence (folder, { framing, isWriter, mustExist, errorIfExists }, listing) {
   const wrongKind = kindError(folder, listing, 'segments')
   if (wrongKind !== null) throw wrongKind
   const { segments } = listing
+  const wrongFraming = framingError(folder, segments, framing)
+  if (wrongFraming !== null) throw wrongFraming
   const isMissing = segments.length === 0
   if (isMissing && (!isWriter || mustExist)) {
     throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}; nothing was made`, { path: folder })
@@ -96,7 +98,8 @@ async function list (folder, { storage, isWriter }) {
     if (code === 'ENOENT' && isWriter) return parseNames([])
     if (code !== 'ENOTDIR') throw err
     throw new LogError('ENOTDIR', `open: ${folder} is a file, and a segmented log is a folder. To go on with a log of ` +
-      `one file of the checked framing, make a folder and move the file into it, as ${segmentName(0, 0)}`, { cause: err, path: folder })
+      `one file of the checked framing, make a folder and move the file into it, as ${segmentName(0, 0, 'checked')}; one of ` +
+      `lines, as ${segmentName(0, 0, 'lines')}`, { cause: err, path: folder })
   }
 }
 
@@ -111,6 +114,16 @@ async function listSegments (folder, storage = fileStorage) {
   return segments.map(({ file }) => path.join(folder, file))
 }
 
+/**
+ * All segments have the framing of those that are there.
+ * @type {(folder: string, options: Options, listing: Listing) => void}
+ * @throws {LogError} ERR_NOT_SUPPORTED
+ */
+function settleFraming (folder, { framing, active, sealed, keep }, { segments }) {
+  active.framing = sealed.framing = segments[0]?.framing ?? framing ?? 'checked'
+  if (active.framing === 'lines' && keep !== null) throw new LogError('ERR_NOT_SUPPORTED', `open: ${folder}: ${NO_KEEP}`, { path: folder })
+}
+
 /** @type {(folder: string, options: Options) => Promise<Opened>} */
 async function readFolder (folder, options) {
   const { place } = options
@@ -119,6 +132,7 @@ async function readFolder (folder, options) {
     // Another folder may have come to the path since it was looked at.
     const listing = await list(folder, options)
     checkPresence(folder, options, listing)
+    settleFraming(folder, options, listing)
     if (!options.skipsDamage) checkBases(folder, listing.segments)
     return await openForReading(folder, options, listing)
   } catch (err) {
@@ -137,7 +151,7 @@ async function openForReading (folder, options, found) {
     if (kept.has(last.name) && attempt < ATTEMPT_COUNT_MAX) continue
     const log = OffsetLog(path.join(folder, last.name), options.active)
     try {
-      await readySegment(log)
+      await readySegment(log, options.active)
       return { segments, kept, log, recovery: log.recovery }
     } catch (err) {
       const { code = '' } = /** @type {NodeJS.ErrnoException} */ (err)
@@ -156,7 +170,7 @@ async function openForReading (folder, options, found) {
  */
 async function standBehind (folder, options, segments) {
   const { size, logOptions } = await createStandIn(folder, options, segments)
-  const next = nameAt(segments[segments.length - 1].base + size + SLACK)
+  const next = nameAt(segments[segments.length - 1].base + size + SLACK, options)
   const log = OffsetLog(path.join(folder, next.name), logOptions)
   await log.ready()
   return { segments: [...segments, next], log, logOptions }
@@ -173,16 +187,17 @@ async function openForWriting (folder, options) {
   const listing = await list(folder, options)
   const { segments } = listing
   checkPresence(folder, options, listing)
+  settleFraming(folder, options, listing)
   if (signal?.aborted) throw abortError('open', signal)
   const isNew = segments.length === 0
-  if (isNew) segments.push(nameAt(0))
+  if (isNew) segments.push(nameAt(0, options))
   checkBases(folder, segments)
   options.active.lock = place.lock ?? false
   const own = { mustExist: !isNew, signal: signal ?? undefined }
   const { name, format } = segments[segments.length - 1]
   const log = (format === null ? OffsetLog : openFixed)(path.join(folder, name), { ...options.active, ...own })
   try {
-    await readySegment(log)
+    await readySegment(log, options.active)
   } catch (err) {
     if (isNew || !BROKEN_CODES.has(/** @type {any} */ (err).code)) throw err
     return beginBehind(folder, options, listing, /** @type {Error} */ (err))
@@ -200,7 +215,7 @@ async function beginBehind (folder, options, listing, err) {
   await cleanUp(folder, options, listing)
   const { segments, kept } = listing
   const { id } = await findLike(folder, options, segments)
-  const next = nameAt(segments[segments.length - 1].base + options.segmentSize + DAMAGE_DISTANCE + SLACK)
+  const next = nameAt(segments[segments.length - 1].base + options.segmentSize + DAMAGE_DISTANCE + SLACK, options)
   const log = await makeSegment(folder, next, options, id)
   return { segments: [...segments, next], kept, log, recovery: recoveryOf(err) }
 }
@@ -208,18 +223,20 @@ async function beginBehind (folder, options, listing, err) {
 /**
  * Waits until the log of a segment is open.
  * @param {any} log
+ * @param {{ framing: import('./names').Framing }} options  of the segment
  * @throws {LogError} ERR_LOG_CORRUPT if the file is no segment
  */
-async function readySegment (log) {
+async function readySegment (log, { framing }) {
   await log.ready()
-  const { framing, fileSize } = sourceOf(log)
-  const isChecked = framing === 'checked'
-  if (isChecked && fileSize >= HEAD_SIZE) return
+  const { framing: found, fileSize } = sourceOf(log)
+  const isExpected = found === framing
+  if (isExpected && fileSize >= (framing === 'checked' ? HEAD_SIZE : 0)) return
   await log.close()
-  const found = isChecked
+  const what = isExpected
     ? `ends at ${fileSize}, in its head`
-    : `is a log in the framing ${framing}, and a segment is in the checked one; convert it with \`millrace convert\` first`
-  throw new LogError('ERR_LOG_CORRUPT', `open: ${log.filename} ${found}`, { path: log.filename })
+    : `is a log in the framing ${found}, and the segments of this one are in the framing ${framing}; convert it with \`millrace ` +
+      'convert` first'
+  throw new LogError('ERR_LOG_CORRUPT', `open: ${log.filename} ${what}`, { path: log.filename })
 }
 
 /**
@@ -252,17 +269,17 @@ async function settle (folder, options, listing, log) {
   const { format, name } = segments[segments.length - 1]
   if (!recovery?.damage.length && format === null && !kept.has(name)) return { segments, kept, log, recovery }
   const end = sourceOf(log).damagedEnd + DAMAGE_DISTANCE
-  const next = nameAt(segments[segments.length - 1].base + end + SLACK)
+  const next = nameAt(segments[segments.length - 1].base + end + SLACK, options)
   const made = await makeSegment(folder, next, options, sourceOf(log).id)
   await log.close()
   return { segments: [...segments, next], kept, log: made, recovery }
 }
 
-/** @type {(base: number) => SegmentName} */
-function nameAt (base) {
+/** @type {(base: number, options: Options) => SegmentName} */
+function nameAt (base, { active: { framing } }) {
   const createdMs = Date.now()
-  const name = segmentName(base, createdMs)
-  return { name, file: name, format: null, base, createdMs }
+  const name = segmentName(base, createdMs, framing)
+  return { name, file: name, format: null, framing, base, createdMs }
 }
 
 /**
@@ -283,10 +300,11 @@ async function makeSegment (folder, { name }, { active }, id) {
  * @param {string} suffix  of this attempt: an earlier one may still be under way
  * @returns {import('@millrace/block-file').NewFile | null}  null if the storage cannot open it without waiting
  */
-function createNext ({ active }, { base, source, log }, suffix) {
+function createNext (options, { base, source, log }, suffix) {
+  const { active } = options
   const { realPath, id } = /** @type {Source} */ (source)
   if (!log.supports.flushSync) return null
-  const temporary = path.join(path.dirname(realPath), `${nameAt(base + 1).name}${suffix}.new`)
+  const temporary = path.join(path.dirname(realPath), `${nameAt(base + 1, options).name}${suffix}.new`)
   return createNewFile(temporary, { ...active, id: id?.toString('hex') })
 }
 
@@ -331,6 +349,8 @@ async function finishKept (folder, options, listing) {
   Object.assign(listing, await list(folder, options))
 }
 
+/** What a segment has beside it as long as it is there: the checksums of its lines. */
+const LASTING = 'sums'
 /** Files that are being made, were not removed yet, or mean nothing beside the lock of the folder. */
 const DISPOSABLE = /(^|\.)new$|^(gz|zst|lock)$/
 
@@ -347,7 +367,7 @@ async function cleanUp (folder, options, { segments, beside: all }) {
   const unclean = new Set()
   let hasRemoved = false
   for (const { name, of, suffix } of beside) {
-    if (names.has(of) && isKeptMark(suffix)) continue
+    if (names.has(of) && (isKeptMark(suffix) || suffix === LASTING)) continue
     if (names.has(of) && !DISPOSABLE.test(suffix)) {
       unclean.add(of)
       continue

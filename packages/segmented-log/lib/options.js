@@ -11,6 +11,8 @@ const { Calendar } = require('./calendar')
 const { formats, isSupported } = require('./compressed/formats')
 const { createPlainStorage } = require('./compressed/storage')
 const { parseKeep } = require('./keeping')
+const { NO_KEEP } = require('./kind')
+const { EXTENSIONS, framingOf } = require('./names')
 const { parseTime } = require('./times')
 
 const SEGMENT_SIZE = 64 * 1024 * 1024
@@ -26,10 +28,12 @@ const QUOTA_MIN = 1024 * 1024
 
 /** Options that every segment gets as they are. */
 const PASSED_ON = /** @type {const} */ (['codec', 'fsync', 'verify', 'onCorrupt', 'strict', 'maxRecordSize', 'blockSize'])
+const FRAMINGS = Object.keys(EXTENSIONS)
 /** The names of all options. */
-const optionNames = Object.freeze([...PASSED_ON, 'storage', 'mode', 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 'mustExist', 'errorIfExists', 'signal',
+const optionNames = Object.freeze([...PASSED_ON, 'framing', 'storage', 'mode', 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 'mustExist', 'errorIfExists', 'signal',
   'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'time', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize', 'keep'])
 
+/** @typedef {import('./names').Framing} Framing */
 /**
  * @template [T=any]
  * @typedef {import('@millrace/offset-log').OffsetLogOptions<T>} OffsetLogOptions
@@ -37,6 +41,10 @@ const optionNames = Object.freeze([...PASSED_ON, 'storage', 'mode', 'flags', 'ca
 
 /**
  * @typedef {object} SegmentOptions
+ * @property {'checked' | 'lines'} [framing]  The format of the segments of a new log, `checked` by default. Those of
+ *   `lines` are plain text files, such as JSON Lines, whose names end in `.jsonl`: a deletion fails with
+ *   ERR_NOT_SUPPORTED, and `keep` is refused. An existing log keeps its own: if another one is given, opening fails
+ *   with ERR_LOG_UNKNOWN_FORMAT.
  * @property {number} [segmentSize]  In bytes: a new segment begins before an append that would make the newest one
  *   larger. 64 MiB by default, or an eighth of `maxSize` if that is less. A batch is never divided, so a segment may be
  *   larger if a single batch is. `flushSync` and `appendSync` do not wait for a segment that is being made: they write
@@ -100,7 +108,7 @@ const optionNames = Object.freeze([...PASSED_ON, 'storage', 'mode', 'flags', 'ca
  */
 
 /**
- * The options of an offset log, but `framing`, `lock` and `id`, and those of SegmentOptions.
+ * The options of an offset log, but `lock` and `id`, and those of SegmentOptions.
  * @template [T=any]
  * @typedef {Omit<OffsetLogOptions<T>, 'framing' | 'lock' | 'id' | 'cache' | 'mode'> & SegmentOptions
  *   } SegmentedLogOptions
@@ -130,6 +138,7 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
       'enough is left when the oldest segment is dropped')
   }
   const codec = new RecordCodec(options.codec, 'SegmentedLog')
+  const framing = parseFraming(options, codec)
   const openSegments = parseNumber('SegmentedLog: openSegments', options.openSegments, OPEN_SEGMENTS, 1)
   const shared = typeof cache === 'number' && cache > 0 ? new SharedCache(Math.max(cache, CACHE_SIZE_MIN)) : cache
   const place = createFolder(givenPath, parseStorage(options), onMoved)
@@ -140,6 +149,8 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
   return {
     isWriter: flags === 'r+',
     codec,
+    /** As it was asked for; opening sets that of the segments in `active` and `sealed`. */
+    framing,
     skipsDamage: onCorrupt === 'skip',
     isStrict: strict,
     maxPendingSize: parseNumber('SegmentedLog: maxPendingSize', maxPendingSize, Infinity, Number.MIN_VALUE),
@@ -185,19 +196,32 @@ function parseStorage ({ storage = fileStorage, mode }) {
 }
 
 /**
- * A segment gets its first bytes before it gets its name, so an empty one has lost its records. It must not pass for a
- * new file, which a log would begin.
+ * A checked segment gets its first bytes before it gets its name, so an empty one has lost its records. It must not
+ * pass for a new file, which a log would begin.
  * @param {import('@millrace/block-file').Storage} storage
  * @returns {import('@millrace/block-file').Storage}
  */
 function refuseEmptySegments (storage) {
   const open = async (/** @type {string} */ path, /** @type {any} */ options) => {
     const handle = await promisesOf(storage).open(path, options)
-    if (!SEGMENT_NAME.test(basename(path)) || await promisesOf(handle).size() > 0) return handle
+    const isSegment = SEGMENT_NAME.test(basename(path)) && framingOf(path) === 'checked'
+    if (!isSegment || await promisesOf(handle).size() > 0) return handle
     await promisesOf(handle).close()
     throw new LogError('ERR_LOG_CORRUPT', `open: ${path} has no bytes: its records are lost. Put a copy from a backup in its place`, { path })
   }
   return { ...storage, open: callbackify(open) }
+}
+
+/**
+ * @type {(options: SegmentedLogOptions, codec: InstanceType<typeof RecordCodec>) => Framing | undefined}
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseFraming ({ framing, keep }, { hasDictionary }) {
+  if (framing === undefined) return undefined
+  if (!FRAMINGS.includes(framing)) throw misuse(`SegmentedLog: framing must be one of ${FRAMINGS.join(', ')}, got ${String(framing)}`)
+  if (framing === 'lines' && hasDictionary) throw misuse('SegmentedLog: lines cannot store a dictionary; give a codec without one')
+  if (framing === 'lines' && keep !== undefined) throw misuse(`SegmentedLog: ${NO_KEEP}`)
+  return framing
 }
 
 /** @param {unknown} compress @throws {TypeError} ERR_INVALID_ARGUMENT */

@@ -24,6 +24,8 @@ const { parseTimeBounds } = require('./times')
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 /** @template [T=any] @typedef {import('./contract').SegmentedLog<T>} SegmentedLog */
 
+/** What a log of segments can do, or not, as each of its segments can. */
+const OF_SEGMENTS = /** @type {const} */ (['atomicBatch', 'onCorrupt', 'del', 'uniqueSeqs', 'flushSync'])
 const CALLS = ['roll', 'segments', 'dropBefore', 'hold', 'release', 'holds']
 
 /** @extends {BaseLog<Appending>} */
@@ -109,7 +111,7 @@ class Log extends BaseLog {
       throw err
     }
     this.recovery = opened.recovery
-    this.supports.flushSync = log.supports.flushSync
+    for (const name of OF_SEGMENTS) this.supports[name] = log.supports[name]
     if (options.isWriter) {
       await this.#retention.start()
       this.#upkeep.start()

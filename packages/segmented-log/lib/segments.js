@@ -347,8 +347,9 @@ class Segments {
       await segment.closing?.catch(ignore)
       // Another log may have the folder now, and two that recover one file would harm it.
       if (this.#isEnded) throw errors.closedError('read', this.#folder)
-      const log = openSealed(segment, segment.logOptions ?? this.#sealedOptions)
-      await readySegment(log)
+      const options = /** @type {any} */ (segment.logOptions ?? this.#sealedOptions)
+      const log = openSealed(segment, options)
+      await readySegment(log, options)
       return this.noteOpen(segment, log)
     } catch (/** @type {any} */ err) {
       this.#opened.delete(segment)

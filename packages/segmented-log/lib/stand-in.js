@@ -25,12 +25,17 @@ const HEAD_SIZE = 32 * 1024
  *   that of a segment without records. `logOptions`: they open the stand-in, by any path
  */
 async function createStandIn (folder, options, segments) {
-  const { id, codec } = await findLike(folder, options, segments.slice(0, -1))
-  const bytes = encodeEmpty(codec ?? '', id)
+  const bytes = options.active.framing === 'checked' ? await encodeLike(folder, options, segments) : Buffer.alloc(0)
   const broken = path.join(folder, segments[segments.length - 1].file)
   // It may be no file at all.
   const size = await sizeOf(options.storage, broken).catch(() => 0)
   return { size: Math.max(size, HEAD_SIZE), logOptions: { ...options.active, storage: storageOf(bytes) } }
+}
+
+/** @type {(folder: string, options: Options, segments: SegmentName[]) => Promise<Buffer>} a segment without records */
+async function encodeLike (folder, options, segments) {
+  const { id, codec } = await findLike(folder, options, segments.slice(0, -1))
+  return encodeEmpty(codec ?? '', id)
 }
 
 /**

@@ -129,10 +129,12 @@ class Run {
     this.random = random
     this.disk = new SimulatedDisk()
     const keeping = { maxCount: 1 + random(4), keep: { where: { path: ['kind'], equals: 'rare' } } }
-    this.keeps = random(3) === 0
+    const framing = random(4) === 0 ? 'lines' : 'checked'
+    this.keeps = framing === 'checked' && random(3) === 0
     this.model = new Model(this.keeps)
     this.options = {
       ...(this.keeps && keeping),
+      framing,
       codec: jsonCodec,
       fsync: ['always', 'interval', 'never'][random(3)],
       segmentSize: 34_000 + random(60_000),
@@ -321,7 +323,7 @@ class Run {
   del () {
     const { model, log, random } = this
     const { there } = model.mark()
-    if (there.length === 0) return
+    if (there.length === 0 || !log.supports.del) return
     const seqs = [...new Set(Array.from({ length: 1 + random(3) }, () => there[random(there.length)]))]
     for (const seq of seqs) model.records.get(seq).isDying = true
     this.begin('del', ['ERR_LOG_SEQ_RETAINED', 'flumelog:deleted'], async () => {

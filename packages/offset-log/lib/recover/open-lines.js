@@ -40,6 +40,13 @@ async function openLines (file) {
   return { store, recovery }
 }
 
+/** Without waiting: the file was just made, and is empty. @param {LogFile} file */
+function openNewLines (file) {
+  const store = new LinesStore(file, 0)
+  store.setEnd(0)
+  return store
+}
+
 /**
  * Whether the last line only lacks its line break, as many programs leave it: then it is a record. JSON shows whether
  * it is whole. Other text is taken for whole, unless the log only reads: then somebody may be writing it now.
@@ -75,3 +82,4 @@ async function findLastLine (store) {
 }
 
 exports.openLines = openLines
+exports.openNewLines = openNewLines

@@ -99,6 +99,11 @@ function zstdOptions (size) {
 
 const formats = [gzip, zstd]
 
+/** @param {string} path @returns {Format | undefined}  of a compressed file, by its name */
+function formatOf (path) {
+  return formats.find(({ suffix }) => path.endsWith(suffix))
+}
+
 /**
  * What a damaged member still has: all that comes out in front of the damage, then zeros.
  * @type {(format: Format, bytes: Buffer, size: number) => Buffer}
@@ -136,6 +141,7 @@ function checkSupported (format, path) {
     'or later', { path })
 }
 
+exports.formatOf = formatOf
 exports.formats = formats
 exports.inflateDamaged = inflateDamaged
 exports.isDamage = isDamage

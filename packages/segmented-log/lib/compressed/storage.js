@@ -10,7 +10,7 @@ const { callbackify } = require('node:util')
 const { fileStorage, readWhole, readWholeSync } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { promisesOf, toCallback, toPromise } = require('@millrace/flow')
-const { checkSupported, formats, inflateDamaged, isDamage } = require('./formats')
+const { checkSupported, formatOf, formats, inflateDamaged, isDamage } = require('./formats')
 const { readIndex } = require('./member-index')
 
 /** Of the members that all files of a storage keep inflated, together. */
@@ -225,11 +225,6 @@ async function createHandle (handle, path, format, cache) {
       handle.close(cb)
     }
   }
-}
-
-/** @param {string} path @returns {Format | undefined}  of a compressed file, by its name */
-function formatOf (path) {
-  return formats.find(({ suffix }) => path.endsWith(suffix))
 }
 
 /**
