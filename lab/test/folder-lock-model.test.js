@@ -38,10 +38,10 @@ const planted = [
     what: 'that the segments are listed before the lock is taken',
     changes: {
       'segmented-log/lib/opening.js': [
-        ['  try {\n    await place.open({', '  const early = await list(folder, options)\n  try {\n    await place.open({'],
-        ['return await openForWriting(folder, options)', 'return await openForWriting(folder, options, early)'],
+        ['  try {\n    await place.open(', '  const early = await list(folder, options)\n  try {\n    await place.open('],
+        ['openForReading)(folder, options)', 'openForReading)(folder, options, early)'],
         ['async function openForWriting (folder, options) {', 'async function openForWriting (folder, options, listing) {'],
-        ['  const listing = await list(folder, options)\n  const { segments } = listing\n', '  const { segments } = listing\n']
+        ['  const listing = await listLog(folder, options)\n  const { segments } = listing\n', '  const { segments } = listing\n']
       ]
     },
     where: 'a new folder'

@@ -10,7 +10,7 @@ const { NewFile } = require('./lib/new-file')
 const { SharedCache } = require('./lib/shared-cache')
 const { SpanReader } = require('./lib/span-reader')
 const { isHeld, patientStorage } = require('./lib/patience')
-const { fileStorage, resolvePath } = require('./lib/storage')
+const { fileStorage, resolveFolder, resolvePath } = require('./lib/storage')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/whole-io')
 const { writeOutSync } = require('./lib/write-out')
 
@@ -43,6 +43,7 @@ exports.patientStorage = patientStorage
 exports.isHeld = isHeld
 exports.parseFileMode = parseFileMode
 exports.withFileMode = withFileMode
+exports.resolveFolder = resolveFolder
 exports.resolvePath = resolvePath
 exports.readWhole = readWhole
 exports.readWholeSync = readWholeSync

@@ -3,9 +3,10 @@
 // @millrace/jetstream, which go with this version. No promise to anybody else.
 
 const { createFileHeader, encodeHead } = require('@millrace/framing')
-const { BackPressure, DRAIN_SIZE } = require('./lib/back-pressure')
+const { BackPressure } = require('./lib/back-pressure')
 const { BaseLog, sizeOf } = require('./lib/base-log')
 const { RecordCodec } = require('./lib/codec')
+const { composeFile } = require('./lib/composed-file')
 const errors = require('./lib/errors')
 const { createNewFile, openFixed, openNew } = require('./lib/offset-log')
 const { sinkOf, sourceOf } = require('./lib/one-file')
@@ -13,7 +14,6 @@ const { parseAppend, parseFlush } = require('./lib/options')
 const { peekId } = require('./lib/recover/identify')
 const { RecordRun } = require('./lib/record-run')
 const { createFailedSource, createSource } = require('./lib/source')
-const { KeepAlive, WaitingStreams } = require('./lib/stream')
 
 /**
  * @typedef {import('./lib/base-log').Work} Work
@@ -25,7 +25,6 @@ const { KeepAlive, WaitingStreams } = require('./lib/stream')
  */
 
 exports.BackPressure = BackPressure
-exports.DRAIN_SIZE = DRAIN_SIZE
 exports.BaseLog = BaseLog
 exports.sizeOf = sizeOf
 exports.RecordCodec = RecordCodec
@@ -43,5 +42,4 @@ exports.sinkOf = sinkOf
 exports.sourceOf = sourceOf
 exports.createFailedSource = createFailedSource
 exports.createSource = createSource
-exports.KeepAlive = KeepAlive
-exports.WaitingStreams = WaitingStreams
+exports.composeFile = composeFile

@@ -479,6 +479,16 @@ function resolvePath (filePath, storage = exports.fileStorage) {
   return isPath && typeof storage?.toAbsolute === 'function' ? storage.toAbsolute(filePath) : filePath
 }
 
+/**
+ * @type {(call: string, folder: unknown, storage: Storage) => string} of a log that is a folder
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function resolveFolder (call, folder, storage) {
+  const found = resolvePath(folder, storage)
+  if (typeof found === 'string' && found !== '') return found
+  throw misuse(`${call}: expected the path of a folder, got ${String(folder)}`)
+}
+
 /** @param {URL} url */
 function pathOf (url) {
   try {
@@ -517,5 +527,6 @@ async function findRealPath (filePath) {
   return target === null ? name : findRealPath(path.resolve(folder, target))
 }
 
+exports.resolveFolder = resolveFolder
 exports.resolvePath = resolvePath
 exports.toAbsolute = toAbsolute

@@ -5,7 +5,7 @@ const { performance } = require('node:perf_hooks')
 const { setImmediate } = require('node:timers')
 const { LogError, misuse } = require('@millrace/errors')
 const { Lifecycle, createObservable, pause, toCallback } = require('@millrace/flow')
-const { KeepAlive, WaitingStreams, errors } = require('@millrace/offset-log/composing')
+const { composeFile, errors } = require('@millrace/offset-log/composing')
 const { Connection } = require('./connection')
 const { NUMBER, numberOf } = require('./failures')
 const { Known, replaced } = require('./known')
@@ -30,12 +30,8 @@ class Core {
   since = createObservable()
   /** @type {import('@millrace/flow').Obz<number>} */
   durable = createObservable()
-  keepAlive = new KeepAlive()
-  waitingStreams = new WaitingStreams()
   /** The highest seq that a record ever had. */
   lastSeq = 0
-  /** Counts each deletion when it begins and when it ends: streams then read again what they hold. */
-  deletionCount = 0
   /** Seqs that this log has deleted, the latest ones: a replica may still have them. @type {Set<number>} */
   erased = new Set()
   /** Why the log cannot be used any more. @type {LogError | null} */
@@ -47,42 +43,17 @@ class Core {
     this.options = options
     this.connection = new Connection(options)
     this.lifecycle = new Lifecycle((name) => errors.closedError(name, options.place))
-    /** @type {LogFile} */
-    this.file = this.#createFile()
-  }
-
-  /** @returns {LogFile} */
-  #createFile () {
-    const core = this
-    const { options, lifecycle, keepAlive, waitingStreams, since } = this
-    /** @type {any} */
-    const file = {
-      codec: options.codec,
-      isStrict: options.isStrict,
-      skipsDamage: false,
-      lifecycle,
-      keepAlive,
-      waitingStreams,
-      since,
-      follower: null,
-      replacement: { wait: (/** @type {() => void} */ run) => run() },
-      blocks: {
-        path: options.place,
-        flags: 'r+',
-        get rewriteCount () { return core.deletionCount }
-      },
-      store: {
-        peek: { find: (/** @type {unknown} */ seq) => { checkSeq(seq); return false } },
-        readRecord: (/** @type {unknown} */ seq, /** @type {any} */ cb) => {
-          toCallback(readRecord(core, checkSeq(seq)), cb)
-        }
-      },
-      get end () { return (since.value ?? -1) + 1 },
-      openRange: (/** @type {LogFile} */ _, /** @type {Range} */ range, /** @type {any} */ cb) => {
-        toCallback(this.#openReader(range), cb)
-      }
-    }
-    return file
+    this.file = composeFile({
+      path: options.place,
+      flags: 'r+',
+      options: { ...options, skipsDamage: false },
+      lifecycle: this.lifecycle,
+      since: this.since,
+      peek: { find: (seq) => { checkSeq(seq); return false } },
+      readRecord: (seq, cb) => toCallback(readRecord(this, checkSeq(seq)), cb),
+      findEnd: () => (this.since.value ?? -1) + 1,
+      openRange: (range, cb) => toCallback(this.#openReader(range), cb)
+    })
   }
 
   /** @param {Range} range */
@@ -116,11 +87,11 @@ class Core {
     this.since.set(seq)
     // It was acknowledged, or replicated and delivered; such servers sync before both.
     if (this.opened.acknowledged === 'synced') this.durable.set(seq)
-    if (this.#isWaking || this.waitingStreams.size === 0) return
+    if (this.#isWaking || this.file.waitingStreams.size === 0) return
     this.#isWaking = true
     setImmediate(() => {
       this.#isWaking = false
-      this.waitingStreams.wake()
+      this.file.waitingStreams.wake()
     })
   }
 
@@ -132,7 +103,7 @@ class Core {
   fail (err) {
     if (this.failure !== null) return
     this.failure = err
-    this.waitingStreams.close(err)
+    this.file.waitingStreams.close(err)
   }
 
   /**

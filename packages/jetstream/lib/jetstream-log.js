@@ -158,12 +158,12 @@ class Log extends BaseLog {
     for (const seq of /** @type {number[]} */ (seqs)) {
       if (!Number.isSafeInteger(seq) || seq < 1 || seq > state.last_seq) throw errors.notFound('del', place, seq)
     }
-    core.deletionCount++
+    core.file.noteDeletion()
     try {
       await inLanes(/** @type {number[]} */ (seqs), LANE_COUNT, (seq) => this.#erase(seq))
     } finally {
       // Streams that have read the records must not show them any more.
-      core.deletionCount++
+      core.file.noteDeletion()
     }
   }
 
@@ -250,8 +250,8 @@ class Log extends BaseLog {
   }
 
   async #shutDown () {
-    const { waitingStreams, connection } = this.#core
-    waitingStreams.close()
+    const { file, connection } = this.#core
+    file.waitingStreams.close()
     this.#follower?.close()
     await connection.close()
   }

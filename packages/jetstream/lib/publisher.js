@@ -9,7 +9,7 @@ const { randomBytes } = require('node:crypto')
 const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { rethrowAsync } = require('@millrace/flow')
-const { BackPressure, DRAIN_SIZE, errors: { overloaded } } = require('@millrace/offset-log/composing')
+const { BackPressure } = require('@millrace/offset-log/composing')
 const { NUMBER, numberOf } = require('./failures')
 const { BATCH_COUNT_MAX, Messages } = require('./messages')
 
@@ -46,7 +46,7 @@ class Publisher {
     this.#core = core
     this.#messages = new Messages(core)
     const { place, maxPendingSize } = core.options
-    this.backPressure = new BackPressure(maxPendingSize, DRAIN_SIZE, (size) => overloaded(place, size, maxPendingSize))
+    this.backPressure = new BackPressure(maxPendingSize, place)
   }
 
   /** @type {(records: Buffer[], how: How, done: Done) => void} */

@@ -83,7 +83,7 @@ class StreamReader {
   /** @param {number} stop */
   async #readForward (stop) {
     const run = this.#run
-    const ahead = this.#ahead?.deletionCount === this.#core.deletionCount ? this.#ahead : null
+    const ahead = this.#ahead?.deletionCount === this.#core.file.blocks.rewriteCount ? this.#ahead : null
     this.#ahead = null
     const count = Math.min(run.seqs.length, this.#left)
     let { records, next } = await (ahead?.from === this.#from ? ahead.piece : this.#readPiece(this.#from, stop, count))
@@ -96,7 +96,7 @@ class StreamReader {
       const piece = this.#readPiece(next, stop, Math.min(2 * count, RUN_COUNT_MAX, this.#left))
       // Its failure is reported when it is used.
       piece.catch(() => {})
-      this.#ahead = { from: next, deletionCount: this.#core.deletionCount, piece }
+      this.#ahead = { from: next, deletionCount: this.#core.file.blocks.rewriteCount, piece }
     }
     return run
   }

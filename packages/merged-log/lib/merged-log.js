@@ -2,7 +2,7 @@
 // The reading side: the slots of a folder as one log for reading, merged by time.
 
 const { Readable } = require('node:stream')
-const { FolderWatch, resolvePath } = require('@millrace/block-file')
+const { FolderWatch, resolveFolder } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
 const { Lifecycle, callbackOrPromise, describe, rethrowAsync, toCallback } = require('@millrace/flow')
 const { createFailedSource, createSource, errors } = require('@millrace/offset-log/composing')
@@ -52,10 +52,7 @@ class Log {
   /** @param {string | URL} givenPath  @param {MergedLogOptions} [options] */
   constructor (givenPath, options) {
     this.#options = parseMergedOptions(options)
-    const folder = resolvePath(givenPath, this.#options.storage)
-    if (typeof folder !== 'string' || folder === '') {
-      throw misuse(`MergedLog: expected the path of a folder, got ${String(givenPath)}`)
-    }
+    const folder = resolveFolder('MergedLog', givenPath, this.#options.storage)
     /** The folder of all slots. */
     this.filename = folder
     /** What this log can do. */

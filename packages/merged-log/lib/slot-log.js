@@ -2,8 +2,8 @@
 // The writing side: claims the first slot that no process has, and appends to the log in it. The lock of that log
 // decides who has a slot, so a slot whose process was killed is free again.
 
-const { Folder, resolvePath } = require('@millrace/block-file')
-const { LogError, misuse } = require('@millrace/errors')
+const { Folder, resolveFolder } = require('@millrace/block-file')
+const { LogError } = require('@millrace/errors')
 const { Lifecycle, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
 const { errors } = require('@millrace/offset-log/composing')
 const { SegmentedLog } = require('@millrace/segmented-log')
@@ -33,10 +33,7 @@ class Log {
   constructor (givenPath, options) {
     this.#given = options
     const parsed = parseSlotOptions(options)
-    const folder = resolvePath(givenPath, parsed.storage)
-    if (typeof folder !== 'string' || folder === '') {
-      throw misuse(`SlotLog: expected the path of a folder, got ${String(givenPath)}`)
-    }
+    const folder = resolveFolder('SlotLog', givenPath, parsed.storage)
     this.#place = new Folder(parsed.storage, folder)
     const { storage } = this.#place
     this.#options = { ...parsed, storage, segmented: { ...parsed.segmented, storage } }

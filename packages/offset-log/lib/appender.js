@@ -7,9 +7,9 @@ const { nextTick } = require('node:process')
 const { setImmediate } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 const { ScratchBuffer } = require('@millrace/flow')
-const { BackPressure, DRAIN_SIZE } = require('./back-pressure')
+const { BackPressure } = require('./back-pressure')
 const { CommitQueue } = require('./commit')
-const { overloaded, tooLargeToAppend } = require('./errors')
+const { tooLargeToAppend } = require('./errors')
 
 // A larger write is no faster, and its first callers would wait longer.
 const WRITE_SIZE_MAX = 512 * 1024
@@ -39,7 +39,7 @@ class Appender {
     this.#file = file
     const { maxPendingSize, blocks: { path }, durability } = file
     /** The appends that were accepted and have not called back. */
-    this.backPressure = new BackPressure(maxPendingSize, DRAIN_SIZE, (size) => overloaded(path, size, maxPendingSize))
+    this.backPressure = new BackPressure(maxPendingSize, path)
     durability.onSynced = this.#showUpTo
   }
 

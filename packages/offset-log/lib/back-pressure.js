@@ -2,32 +2,31 @@
 // Back-pressure: counts the bytes that wait, tells callers when to wait, and refuses more at the limit.
 
 const { nextTick } = require('node:process')
+const { overloaded } = require('./errors')
 
 /** More than this need not wait: two full writes keep a writer busy. */
 const DRAIN_SIZE = 2 ** 20
-
-/** @typedef {import('@millrace/errors').LogError} LogError */
 
 class BackPressure {
   /** Bytes of the appends that were accepted and have not called back. */
   size = 0
   #maxPendingSize
   #drainSize
-  #onOverload
-  /** @type {LogError | null} */
+  #path
+  /** @type {import('@millrace/errors').LogError | null} */
   #overload = null
   /** Callbacks of `whenDrained`. @type {Array<() => void>} */
   #draining = []
 
   /**
    * @param {number} maxPendingSize  from here on, more is refused
-   * @param {number} drainSize  above it, or above half of `maxPendingSize`, callers should wait
-   * @param {(size: number) => LogError} onOverload  makes the error of what is refused
+   * @param {string} path  of the log, for the error of what is refused
+   * @param {number} [drainSize]  above it, or above half of `maxPendingSize`, callers should wait
    */
-  constructor (maxPendingSize, drainSize, onOverload) {
+  constructor (maxPendingSize, path, drainSize = DRAIN_SIZE) {
     this.#maxPendingSize = maxPendingSize
     this.#drainSize = Math.min(drainSize, maxPendingSize / 2)
-    this.#onOverload = onOverload
+    this.#path = path
   }
 
   /** Whether callers should wait before they append more. */
@@ -40,7 +39,8 @@ class BackPressure {
    * never waits would fill the memory with errors instead of records.
    */
   get overload () {
-    return this.size < this.#maxPendingSize ? null : (this.#overload ??= this.#onOverload(this.size))
+    if (this.size < this.#maxPendingSize) return null
+    return (this.#overload ??= overloaded(this.#path, this.size, this.#maxPendingSize))
   }
 
   /** @param {() => void} cb  runs once `needsDrain` is false */
@@ -63,5 +63,4 @@ class BackPressure {
   }
 }
 
-exports.DRAIN_SIZE = DRAIN_SIZE
 exports.BackPressure = BackPressure

@@ -3,11 +3,9 @@
 
 const tape = require('tape')
 const { collectThrown } = require('@millrace/testkit')
-const { BackPressure, DRAIN_SIZE } = require('../composing')
+const { BackPressure } = require('../composing')
 
-const create = (maxPendingSize = Infinity, drainSize = 100) => {
-  return new BackPressure(maxPendingSize, drainSize, (size) => /** @type {any} */ (new Error(`${size} of ${maxPendingSize}`)))
-}
+const create = (maxPendingSize = Infinity, drainSize = 100) => new BackPressure(maxPendingSize, 'log', drainSize)
 
 tape('needsDrain: above the given size, and above half of the limit', (t) => {
   const free = create()
@@ -15,7 +13,7 @@ tape('needsDrain: above the given size, and above half of the limit', (t) => {
   t.notOk(free.needsDrain)
   free.reserve(1)
   t.ok(free.needsDrain)
-  const limited = create(100, DRAIN_SIZE)
+  const limited = create(100, undefined)
   limited.reserve(50)
   t.notOk(limited.needsDrain)
   limited.reserve(1)
@@ -29,7 +27,8 @@ tape('overload: all that are refused get one error, until something is free', (t
   t.equal(one.overload, null)
   one.reserve(1)
   const err = one.overload
-  t.equal(err.message, '100 of 100')
+  t.equal(err.code, 'ERR_LOG_OVERLOADED')
+  t.match(err.message, /^append: 100 bytes wait to be appended to log, and maxPendingSize is 100;/)
   one.reserve(50)
   t.equal(one.overload, err)
   one.free(51)

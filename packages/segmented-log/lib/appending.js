@@ -13,7 +13,7 @@ const { nextTick } = require('node:process')
 const { setImmediate: nextTurn } = require('node:timers/promises')
 const { LogError } = require('@millrace/errors')
 const { atExit, laterTime } = require('@millrace/flow')
-const { BackPressure, DRAIN_SIZE, errors } = require('@millrace/offset-log/composing')
+const { BackPressure, errors } = require('@millrace/offset-log/composing')
 const { SLACK, createNext, makeSegment, nameAt, openSegment } = require('./opening')
 
 /** Room for a last session and its unclean end, in a segment and in the log. */
@@ -68,8 +68,7 @@ class Appending {
     this.#retention = retention
     this.#upkeep = upkeep
     const { folder, options: { maxPendingSize } } = core
-    const refuse = (/** @type {number} */ size) => errors.overloaded(folder, size, maxPendingSize)
-    this.backPressure = new BackPressure(maxPendingSize, DRAIN_SIZE, refuse)
+    this.backPressure = new BackPressure(maxPendingSize, folder)
   }
 
   /**

@@ -4,7 +4,7 @@
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
 const { Lifecycle, Turns, createObservable, toCallback } = require('@millrace/flow')
-const { KeepAlive, WaitingStreams, errors, peekId } = require('@millrace/offset-log/composing')
+const { composeFile, errors, peekId } = require('@millrace/offset-log/composing')
 const { findMissing, inSegment, isMissing, lostError, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
 const { Times } = require('./times')
@@ -33,14 +33,19 @@ class Core {
     /** @type {import('@millrace/flow').Obz<number>} */
     this.durable = createObservable()
     this.lifecycle = new Lifecycle((name) => errors.closedError(name, folder))
-    this.keepAlive = new KeepAlive()
-    this.waitingStreams = new WaitingStreams()
     /** The seq of the last record in front of the newest segment; -1 if there is none. */
     this.sinceBefore = -1
-    /** Counts each deletion when it begins and when it ends: streams then read again what they hold. */
-    this.deletionCount = 0
-    /** @type {LogFile} */
-    this.file = this.#createFile()
+    this.file = composeFile({
+      path: folder,
+      flags: options.isWriter ? 'r+' : 'r',
+      options,
+      lifecycle: this.lifecycle,
+      since: this.since,
+      peek: new Peeker(this.segments),
+      readRecord: (seq, cb) => this.#readRecord(seq, cb),
+      findEnd: () => /** @type {Segment} */ (this.#active).base + /** @type {Source} */ (this.#activeSource).end,
+      openRange: (range, cb) => openSegmentedRange(this.segments, range, null, cb)
+    })
   }
 
   /** The newest segment. @type {Segment | null} */
@@ -70,41 +75,6 @@ class Core {
     if (id === null || own === null || id.equals(own)) return null
     return new LogError('ERR_LOG_FOREIGN_SEGMENT', `${file} is a segment of another log, and was not removed; move it to ` +
       `where it belongs. Its id is ${id.toString('hex')}, that of this log ${own.toString('hex')}`, { path: file })
-  }
-
-  /** @returns {LogFile} */
-  #createFile () {
-    const core = this
-    const { segments, lifecycle, keepAlive, waitingStreams, folder, options } = this
-    /** @type {any} */
-    const file = {
-      codec: options.codec,
-      isStrict: options.isStrict,
-      skipsDamage: options.skipsDamage,
-      storage: options.storage,
-      lifecycle,
-      keepAlive,
-      waitingStreams,
-      since: this.since,
-      follower: null,
-      replacement: { wait: (/** @type {() => void} */ run) => run() },
-      blocks: {
-        path: folder,
-        flags: options.isWriter ? 'r+' : 'r',
-        get rewriteCount () { return core.deletionCount }
-      },
-      store: {
-        peek: new Peeker(segments),
-        readRecord: (/** @type {unknown} */ seq, /** @type {FoundCallback} */ cb) => this.#readRecord(seq, cb)
-      },
-      get end () {
-        return /** @type {Segment} */ (core.#active).base + /** @type {Source} */ (core.#activeSource).end
-      },
-      openRange: (/** @type {LogFile} */ _, /** @type {Range} */ range, /** @type {any} */ cb) => {
-        openSegmentedRange(segments, range, null, cb)
-      }
-    }
-    return file
   }
 
   /** The log, of which reads see only the records of a period. @param {TimeBounds} bounds @returns {LogFile} */
@@ -175,7 +145,7 @@ class Core {
   #show (seq) {
     if (seq === this.since.value) return
     this.since.set(seq)
-    this.waitingStreams.wake()
+    this.file.waitingStreams.wake()
   }
 
   /** Sets `since` and `durable` when the log opens. @param {number} sinceBefore */
@@ -189,7 +159,7 @@ class Core {
 
   /** Closes all segments. `since` and `durable` follow what is synced meanwhile. */
   async end () {
-    this.waitingStreams.close()
+    this.file.waitingStreams.close()
     await this.segments.end().finally(() => this.#forget())
   }
 }

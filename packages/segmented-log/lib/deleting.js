@@ -32,7 +32,7 @@ async function deleteRecords ({ core, upkeep }, seqs) {
   // Alone, a segment checks its own seqs.
   const isAlone = bySegment.size === 1 && [...bySegment.keys()][0].format === null
   if (!isAlone) for (const [segment, locals] of bySegment) await checkRecords(core, segment, locals)
-  core.deletionCount++
+  core.file.noteDeletion()
   try {
     for (const [segment, locals] of bySegment) {
       await upkeep.change(segment, () => segments.use(segment, async (log) => {
@@ -47,7 +47,7 @@ async function deleteRecords ({ core, upkeep }, seqs) {
     }
   } finally {
     // Streams that have read the records must not show them any more.
-    core.deletionCount++
+    core.file.noteDeletion()
   }
 }
 

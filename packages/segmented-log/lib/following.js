@@ -68,10 +68,10 @@ class Following {
 
   /** Nothing follows in the folder that was moved: who waits for it is told. @type {(err: any) => never} */
   #failMoved (err) {
-    const { file, waitingStreams } = this.#core
+    const { file } = this.#core
     if (err.code === 'ERR_FILE_MOVED') {
       Object.assign(file, { follower: { failure: err } })
-      waitingStreams.close(err)
+      file.waitingStreams.close(err)
     }
     throw err
   }

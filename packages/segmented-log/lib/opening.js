@@ -45,21 +45,17 @@ const SLACK = 2 ** 26
 async function openFolder (folder, options) {
   const { signal, isWriter, mustExist, errorIfExists, lockTimeout, place } = options
   // Nothing may be made before it is known that the log may be opened.
-  if (!isWriter || mustExist || errorIfExists) {
-    const listing = await list(folder, options)
-    checkPresence(folder, options, listing)
-    if (signal?.aborted) throw abortError('open', signal)
-    if (!isWriter) return readFolder(folder, options)
-  }
+  if (!isWriter || mustExist || errorIfExists) await listLog(folder, options)
+  if (signal?.aborted) throw abortError('open', signal)
   try {
-    await place.open({ createFolder: !mustExist, lock: true, lockTimeout, signal })
+    await place.open(isWriter ? { createFolder: !mustExist, lock: true, lockTimeout, signal } : {})
   } catch (err) {
     // A file at this path has a message of its own.
     await list(folder, options)
     throw err
   }
   try {
-    return await openForWriting(folder, options)
+    return await (isWriter ? openForWriting : openForReading)(folder, options)
   } catch (err) {
     await place.close().catch(() => {})
     throw err
@@ -67,16 +63,16 @@ async function openFolder (folder, options) {
 }
 
 /**
- * @type {(folder: string, options: Options, listing: Listing) => void}
- * @throws {LogError} ENOENT, EEXIST, ERR_LOG_UNKNOWN_FORMAT
+ * Lists the folder, if what is there can be opened as the options say. The options get the framing of the segments.
+ * @type {(folder: string, options: Options) => Promise<Listing>}
+ * @throws {LogError} ENOENT, EEXIST, ERR_LOG_UNKNOWN_FORMAT, ERR_NOT_SUPPORTED
  */
-function checkPresence (folder, { framing, isWriter, mustExist, errorIfExists }, listing) {
-  const wrongKind = kindError(folder, listing, 'segments')
-  if (wrongKind !== null) throw wrongKind
-  const { segments } = listing
-  const wrongFraming = framingError(folder, segments, framing)
-  if (wrongFraming !== null) throw wrongFraming
-  const isMissing = segments.length === 0
+async function listLog (folder, options) {
+  const { isWriter, mustExist, errorIfExists } = options
+  const listing = await list(folder, options)
+  const wrong = kindError(folder, listing, 'segments') ?? framingError(folder, listing.segments, options.framing)
+  if (wrong !== null) throw wrong
+  const isMissing = listing.segments.length === 0
   if (isMissing && (!isWriter || mustExist)) {
     throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}; nothing was made`, { path: folder })
   }
@@ -84,6 +80,8 @@ function checkPresence (folder, { framing, isWriter, mustExist, errorIfExists },
     throw new LogError('EEXIST', `open: ${folder} has a log, and errorIfExists was given; nothing was changed`,
       { path: folder })
   }
+  settleFraming(folder, options, listing)
+  return listing
 }
 
 /** @type {(folder: string, options: Pick<Options, 'storage' | 'isWriter'>) => Promise<Listing>} */
@@ -125,28 +123,12 @@ function settleFraming (folder, { framing, active, sealed, keep }, { segments })
 }
 
 /** @type {(folder: string, options: Options) => Promise<Opened>} */
-async function readFolder (folder, options) {
-  const { place } = options
-  await place.open()
-  try {
-    // Another folder may have come to the path since it was looked at.
-    const listing = await list(folder, options)
-    checkPresence(folder, options, listing)
-    settleFraming(folder, options, listing)
-    if (!options.skipsDamage) checkBases(folder, listing.segments)
-    return await openForReading(folder, options, listing)
-  } catch (err) {
-    await place.close().catch(() => {})
-    throw err
-  }
-}
-
-/** @type {(folder: string, options: Options, found: Listing) => Promise<Opened>} */
-async function openForReading (folder, options, found) {
+async function openForReading (folder, options) {
   for (let attempt = 1; ; attempt++) {
-    const { segments, kept } = attempt === 1 ? found : await list(folder, options)
+    // Another folder may have come to the path since it was looked at.
+    const { segments, kept } = await listLog(folder, options)
+    if (!options.skipsDamage) checkBases(folder, segments)
     const last = segments[segments.length - 1]
-    if (last === undefined) throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}`, { path: folder })
     // The writer may have begun the next segment while the folder was listed.
     if (kept.has(last.name) && attempt < ATTEMPT_COUNT_MAX) continue
     const log = OffsetLog(path.join(folder, last.name), options.active)
@@ -184,10 +166,8 @@ function recoveryOf ({ message }) {
 /** The folder is locked. @type {(folder: string, options: Options) => Promise<Opened>} */
 async function openForWriting (folder, options) {
   const { signal, place } = options
-  const listing = await list(folder, options)
+  const listing = await listLog(folder, options)
   const { segments } = listing
-  checkPresence(folder, options, listing)
-  settleFraming(folder, options, listing)
   if (signal?.aborted) throw abortError('open', signal)
   const isNew = segments.length === 0
   if (isNew) segments.push(nameAt(0, options))

@@ -3,7 +3,7 @@
 
 const { basename } = require('node:path')
 const { callbackify } = require('node:util')
-const { Folder, SEGMENT_NAME, SharedCache, fileStorage, parseFileMode, resolvePath, withFileMode } = require('@millrace/block-file')
+const { Folder, SEGMENT_NAME, SharedCache, fileStorage, parseFileMode, resolveFolder, withFileMode } = require('@millrace/block-file')
 const { LogError, checkNames, misuse, parseNumber } = require('@millrace/errors')
 const { parseSignal, promisesOf } = require('@millrace/flow')
 const { RecordCodec } = require('@millrace/offset-log/composing')
@@ -141,7 +141,8 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
   const framing = parseFraming(options, codec)
   const openSegments = parseNumber('SegmentedLog: openSegments', options.openSegments, OPEN_SEGMENTS, 1)
   const shared = typeof cache === 'number' && cache > 0 ? new SharedCache(Math.max(cache, CACHE_SIZE_MIN)) : cache
-  const place = createFolder(givenPath, parseStorage(options), onMoved)
+  const given = parseStorage(options)
+  const place = new Folder(given, resolveFolder('SegmentedLog', givenPath, given), onMoved)
   const { storage } = place
   /** @type {any} */
   const passedOn = { storage: refuseEmptySegments(createPlainStorage(storage)) }
@@ -176,18 +177,6 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
     active: { ...passedOn, flags, cache: shared },
     sealed: { ...passedOn, flags, cache: shared, lock: false, mustExist: true }
   }
-}
-
-/**
- * @param {string | URL} givenPath
- * @param {import('@millrace/block-file').Storage} storage
- * @param {(err: Error) => void} onMoved
- * @throws {TypeError} ERR_INVALID_ARGUMENT
- */
-function createFolder (givenPath, storage, onMoved) {
-  const folder = resolvePath(givenPath, storage)
-  if (typeof folder !== 'string' || folder === '') throw misuse(`SegmentedLog: expected the path of a folder, got ${String(givenPath)}`)
-  return new Folder(storage, folder, onMoved)
 }
 
 /** @param {SegmentedLogOptions} options @throws {TypeError} ERR_INVALID_ARGUMENT */
