@@ -178,6 +178,14 @@ function drawLine (parent, kind, [x1, x2, y1, y2], more) {
   add(parent, 'line', { class: kind, ...more, x1, x2, y1, y2 })
 }
 
+/** @type {(group: Selection, axis: any, kind: 'axis' | 'grid') => void} an axis of d3 in the colours of the card */
+function drawAxis (group, axis, kind) {
+  const own = group.append('g').call(axis).attr('font-size', SMALL).attr('font-family', null)
+  own.select('.domain').remove()
+  own.selectAll('line').attr('stroke', null).attr('class', kind)
+  own.selectAll('text').attr('fill', null).attr('class', 'muted')
+}
+
 /**
  * @param {string} text
  * @param {number} size
@@ -271,6 +279,7 @@ exports.chooseLooks = chooseLooks
 exports.drawSymbol = drawSymbol
 exports.drawChart = drawChart
 exports.drawMarker = drawMarker
+exports.drawAxis = drawAxis
 exports.drawLine = drawLine
 exports.measureText = measureText
 exports.wrap = wrap

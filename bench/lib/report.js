@@ -46,6 +46,17 @@ function formatCount (count) {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
+/** More than three digits would only be noise. @param {number} value */
+function formatDigits (value) {
+  const rounded = Number(value.toPrecision(3))
+  return rounded < 1000 ? String(rounded) : formatCount(Math.round(rounded))
+}
+
+/** @param {number} rate  a second */
+function formatThousands (rate) {
+  return formatDigits(rate / 1000)
+}
+
 /** @param {number} bytes */
 function formatKib (bytes) {
   return `${bytes / 1024} KiB`
@@ -174,6 +185,8 @@ exports.median = median
 exports.summarize = summarize
 exports.formatMs = formatMs
 exports.formatCount = formatCount
+exports.formatDigits = formatDigits
+exports.formatThousands = formatThousands
 exports.formatKib = formatKib
 exports.formatSize = formatSize
 exports.alignColumns = alignColumns

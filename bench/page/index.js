@@ -5,8 +5,7 @@
 const { createHash } = require('node:crypto')
 const fs = require('node:fs')
 const path = require('node:path')
-const { chooseLooks, drawBars, drawChart, drawCurve, drawSymbol } = require('../lib/charts')
-const { PERCENTILES, formatTime } = require('../lib/lines')
+const { chooseLooks, drawBars, drawChart, drawSymbol } = require('../lib/charts')
 
 const UPLOT = path.dirname(require.resolve('uplot/package.json'))
 const COLOURS = 5
@@ -16,7 +15,7 @@ const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
  * @param {import('./page').Report} report
  * @returns {Promise<string>}  HTML
  */
-async function writePage ({ latencies = [], profiles = [], ...report }) {
+async function writePage ({ profiles = [], ...report }) {
   const joined = joinMachines(report)
   const looks = chooseLooks(joined.stacks.length)
   const marks = await Promise.all(looks.map(drawSymbol))
@@ -27,7 +26,7 @@ async function writePage ({ latencies = [], profiles = [], ...report }) {
     ...joined,
     looks: looks.map(({ lineWidth }, index) => ({ lineWidth, mark: marks[index] })),
     machines: 1 + (report.others ?? []).length,
-    pictures: (await Promise.all([drawLatencies(latencies), drawProfiles(profiles)])).flat()
+    pictures: await drawProfiles(profiles)
   }
   const assets = {
     uplotStyle: read(UPLOT, 'dist/uPlot.min.css'),
@@ -82,25 +81,6 @@ function joinMachines ({ machine = 'this machine', others = [], ...report }) {
   }
 }
 
-/** @type {(latencies: NonNullable<import('./page').Report['latencies']>) => Promise<import('./page').Picture[]>} */
-async function drawLatencies (latencies) {
-  if (latencies.length === 0) return []
-  const stacks = [...new Set(latencies.flatMap(({ curves }) => curves.map(({ label }) => label)))]
-  const title = 'How long calls take'
-  const subtitle = 'From most calls to the slowest of ten thousand; lower is better. Both axes are logarithmic.'
-  const svg = await drawChart({ title, subtitle, stacks, marks: 'lines', footer: [] }, (canvas) => {
-    return drawCurve(canvas, latencies.map(({ curves, ...panel }) => ({
-      ...panel, curves: curves.map((curve) => ({ ...curve, look: stacks.indexOf(curve.label) }))
-    })))
-  })
-  const rows = latencies.flatMap(({ name, curves }) => curves.map(({ label, points }) => {
-    const times = [...PERCENTILES, 1].map((p) => points.find((point) => point.p === p))
-    return [name, label, ...times.map((point) => point ? formatTime(point.value) : '-')]
-  }))
-  const heads = ['row', 'stack', ...PERCENTILES.map((p) => `p${Number((100 * p).toPrecision(6))}`), 'max']
-  return [{ title, svg, alt: 'Curves of the percentiles, which are in the table below.', heads, rows }]
-}
-
 /** @type {(profiles: NonNullable<import('./page').Report['profiles']>) => Promise<import('./page').Picture[]>} */
 async function drawProfiles (profiles) {
   if (profiles.length === 0) return []
@@ -119,9 +99,9 @@ async function drawProfiles (profiles) {
   const subtitle = 'Shares of the time that a layer takes, by samples.'
   const svg = await drawChart({ title, subtitle, stacks, marks: 'bars', footer: [] }, (canvas) => drawBars(canvas, [{
     rows: profiles.map(({ name, shares }) => {
-      return { label: name, bars: [{ look: 0, value: 1, min: 1, max: 1, parts: partsOf(shares), text: '' }] }
+      return { label: name, bars: [{ look: 0, value: 1, parts: partsOf(shares) }] }
     })
-  }], { barHeight: 18, rowGap: 6, formatTick: formatPercent }))
+  }], { formatTick: formatPercent }))
   const rows = profiles.map(({ name, shares }) => [name, ...partsOf(shares).map(formatPercent)])
   return [{ title, svg, alt: 'A bar a layer, of the shares in the table below.', heads: ['layer', ...stacks], rows }]
 }

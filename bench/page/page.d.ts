@@ -2,9 +2,6 @@
 
 export interface Cell { median: number, min: number, max: number, scaled: boolean, runs: number }
 
-/** A share of all calls, and the time that they took at most, in milliseconds; `p` is 1 for the slowest. */
-export interface Percentile { p: number, value: number }
-
 export interface Report {
   title: string
   subtitle: string
@@ -21,8 +18,6 @@ export interface Report {
   machine?: string
   /** What other machines measured: each layer has their charts beside it. */
   others?: Array<Report & { machine: string }>
-  /** Rows that keep a histogram: a panel each. */
-  latencies?: Array<{ name: string, meaning: string, curves: Array<{ label: string, points: Percentile[] }> }>
   /** Where the processor time of a layer goes, by package: a bar each. */
   profiles?: Array<{ name: string, shares: Array<{ name: string, share: number }> }>
 }

@@ -3,9 +3,14 @@
 
 const { drawSizes } = require('../engine/draw')
 const { formatRange, gridOfSizes, listAbsent, textsOfSizes, toMarkdown } = require('../engine/grids')
+const { OURS } = require('../engine/judge')
 
 /** @typedef {import('../engine/results').Results} Results */
 /** @typedef {Parameters<typeof drawSizes>[2]} Words */
+/**
+ * `peer`: whom ours is compared with, in these rows at that size.
+ * @typedef {{ rows: string[], peer: string, at: number, verbs: [string, string], place: string }} Beside
+ */
 
 /**
  * @param {object} look
@@ -14,7 +19,7 @@ const { formatRange, gridOfSizes, listAbsent, textsOfSizes, toMarkdown } = requi
  * @param {(size: number) => string} look.nameOf
  * @param {(results: Results) => string[]} [look.describe]  what else there is to say of the results
  * @param {string} look.chart
- * @param {Omit<Words, 'footer'>} look.words
+ * @param {Omit<Words, 'footer' | 'compared'> & { compared: Beside }} look.words
  * @returns {Pick<import('../engine/row').Table, 'format' | 'tables' | 'charts'>}
  */
 function showSizes ({ unit, size, nameOf, describe = () => [], chart, words }) {
@@ -30,7 +35,16 @@ function showSizes ({ unit, size, nameOf, describe = () => [], chart, words }) {
         head: `${unit}|${size}`, lead: ({ name }, at) => [`\`${name}\``, nameOf(Number(at))], sizes: results.listAt(), format: formatRange(results)
       })), ...describe(results)].join('\n\n')
     },
-    charts: { [chart]: (results, shown) => drawSizes(results, shown, { ...words, footer: describe(results) }) }
+    charts: {
+      [chart]: (results, shown) => {
+        const { rows, peer, at, ...compared } = words.compared
+        const names = ['Millrace', shown.peers.find(({ name }) => name === peer)?.label ?? peer]
+        /** @type {import('../engine/draw').Compared['pairs']} */
+        const pairs = rows.map((row) => [{ row, peer: OURS, at }, { row, peer, at }])
+        const footer = describe(results)
+        return drawSizes(results, shown, { ...words, footer, compared: { ...compared, names, pairs } })
+      }
+    }
   }
 }
 

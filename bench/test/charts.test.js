@@ -182,7 +182,7 @@ async function drawSome (groups, layout = {}) {
   const svg = await drawChart({ title: 'T', subtitle: 'S', stacks: ['A', 'B'], marks: 'bars', footer: [] }, (canvas) => {
     return drawBars(canvas, groups.map((bars) => ({
       rows: bars.map(([value, max = value]) => ({ label: 'row', bars: [{ look: 0, value, min: value, max, text: String(value) }] }))
-    })), { barHeight: 12, rowGap: 3, formatTick: String, ...layout })
+    })), { formatTick: String, ...layout })
   })
   const widths = [...svg.matchAll(/<rect class="fill-0" x="0" [^>]*width="([\d.]+)"/g)].map(([, width]) => Number(width))
   return { svg, texts: textsOf(svg).join(' '), widths }
@@ -207,13 +207,11 @@ tape('bars: a bar that would make slivers of two others is drawn as broken', asy
   t.notOk(pair.svg.includes('class="gap"'), 'of two, the difference is the finding')
 })
 
-tape('bars: panels share a scale, unless one of them would have slivers by it', async (t) => {
-  const shared = await drawSome([[[60]], [[100]]])
-  t.notOk(shared.texts.includes('own scale'))
-  t.ok(Math.abs(shared.widths[0] / shared.widths[1] - 0.6) < 0.001)
+tape('bars: each panel has a scale of its own, and says so', async (t) => {
   const own = await drawSome([[[10]], [[100]]])
   t.ok(own.texts.includes('Each panel has its own scale.'))
   t.ok(own.widths[0] > 0.9 * own.widths[1])
+  t.notOk((await drawSome([[[10], [100]]])).texts.includes('own scale'), 'one panel has nothing to be told from')
 })
 
 tape('bars: a heading begins a line, with what its panels have in common', async (t) => {
@@ -221,7 +219,7 @@ tape('bars: a heading begins a line, with what its panels have in common', async
   const group = (more) => ({ title: 'panel', rows: [{ label: 'row', bars: [bar] }], ...more })
   const svg = await drawChart({ title: 'T', subtitle: 'S', stacks: ['A'], marks: 'bars', footer: [] }, (canvas) => {
     const groups = [group({ heading: 'Written', promise: 'Survives a kill.' }), group({ heading: 'Buffered', promise: 'May be lost.' })]
-    return drawBars(canvas, groups, { columns: 2, barHeight: 12, rowGap: 3 })
+    return drawBars(canvas, groups, {})
   })
   for (const text of ['Written', 'Survives a kill.', 'Buffered', '1 stored']) t.ok(textsOf(svg).includes(text), text)
   const places = [...svg.matchAll(/class="panel" transform="translate\(([\d.]+),([\d.]+)\)"/g)]
@@ -240,30 +238,39 @@ tape('percentiles: as a sorted list of all values has them, and no further than 
   t.end()
 })
 
+/** Curves by the share of the calls, and their times in ms. */
+const toCurve = (times) => {
+  return Object.entries(times).map(([p, value]) => ({ p: Number(p), value })).sort((a, b) => a.p - b.p)
+}
 const CURVES = [
-  { look: 0, label: 'A', points: [{ p: 0.5, value: 0.02 }, { p: 0.9, value: 0.03 }, { p: 0.99, value: 0.5 }, { p: 0.999, value: 4 }, { p: 1, value: 1200 }] },
-  { look: 1, label: 'B', points: [{ p: 0.5, value: 0.05 }, { p: 0.9, value: 0.06 }, { p: 0.99, value: 0.1 }, { p: 0.999, value: 2 }, { p: 1, value: 900 }] }
+  toCurve({ 0.5: 0.02, 0.9: 0.03, 0.99: 0.5, 0.999: 4, 1: 1200 }),
+  toCurve({ 0.5: 0.05, 0.9: 0.06, 0.99: 0.1, 0.999: 2, 1: 900 }),
+  []
 ]
 
 /** @returns {Promise<string>} */
-function drawCurves () {
-  const words = { title: 'T', subtitle: 'S', stacks: ['A', 'B', 'C'], marks: 'lines', footer: [] }
-  return drawChart(words, (canvas) => drawCurve(canvas, [{ name: 'append', meaning: 'synced', curves: CURVES }]))
+function drawCurves (curves = CURVES) {
+  const words = { title: 'T', subtitle: 'S', stacks: ['A', 'B', 'C', 'D'].slice(0, curves.length), marks: 'lines', footer: [] }
+  return drawChart(words, (canvas) => drawCurve(canvas, [{ name: 'append', meaning: 'synced', curves }]))
 }
+
+/** As of the row `get` of latency once: four ends above each other. */
+const CROWDED = [56.2, 6.31, 28.2, 14.1].map((max, index) => toCurve({ 0.5: 0.001 * (index + 1), 0.9999: 0.3, 1: max }))
 
 tape('curve: percentiles are named, times have units, the greatest value is labelled, and who is missing is said', async (t) => {
   const svg = await drawCurves()
   const texts = textsOf(svg)
   for (const text of ['p50', 'p90', 'p99', 'p99.9', 'p99.99', 'max', '1 s', '100 µs', '1.2 s', '900 ms', 'not measured here: C']) t.ok(texts.includes(text), text)
-  const xs = [...svg.matchAll(/<text x="([\d.]+)"[^>]*>p[\d.]+</g)].map(([, x]) => Number(x))
+  const named = svg.matchAll(/translate\(([\d.]+),0\)"><line[^>]*>(?:<\/line>)?<text[^>]*>p[\d.]+</g)
+  const xs = [...named].map(([, x]) => Number(x))
   t.ok(Math.abs(xs[2] - xs[1] - (xs[4] - xs[3])) < 0.01, 'each tenth has the same width')
 })
 
 tape('lines: a point can have a range, which the scale has room for', async (t) => {
   const point = (x, y) => ({ x, y, min: y / 2, max: y * 3 })
   const svg = await drawChart({ title: 'T', subtitle: 'S', stacks: ['A'], marks: 'lines', footer: [] }, (canvas) => {
-    const panel = { name: 'scan', meaning: 'ns', series: [[point(1, 525), point(2, 355), point(4, 495)]] }
-    return drawLines(canvas, [panel], { sizes: [1, 2, 4], named: [1, 2, 4], formatSize: String, axis: 'size' })
+    const panel = { name: 'scan', meaning: 'ns', series: [{ points: [point(1, 525), point(2, 355), point(4, 495)] }] }
+    return drawLines(canvas, [panel], { sizes: [1, 2, 4], formatSize: String, axis: 'size', scale: 'linear' })
   })
   const ranges = [...svg.matchAll(/<line class="stroke-0 range"[^>]* y1="([\d.]+)" y2="([\d.]+)"/g)]
   t.equal(ranges.length, 3)
@@ -337,7 +344,8 @@ browserTest('charts: texts stay on the card, labels hide nothing, and the smalle
     close: (await draw(close)).charts.linegraph,
     rough: (await draw(rough)).charts.linegraph,
     weak: (await draw(makeCells({ factors: [0.5, 3] }))).charts.barchart2,
-    curve: await drawCurves()
+    curve: await drawCurves(),
+    crowded: await drawCurves(CROWDED)
   }
   for (const [name, svg] of Object.entries(charts)) {
     const [file] = saveChart(folder, name, svg)

@@ -85,7 +85,7 @@ tape('growth chart: three panels with their units, sizes by name, and what the t
 tape('growth chart: the names of sizes stand apart where logs have nearly the same size', async (t) => {
   const close = { '10 MB': 344e3, '100 MB': 391e3, '1 GB': 2.26e6, '10 GB': 22.3e6 }
   const svg = await table.charts.growth(makeResults(close, takeSteady), { rows, facts })
-  const names = [...svg.matchAll(/<text x="([\d.]+)"[^>]*>([\d.]+ [KMG]B)</g)].map(([, x, name]) => ({ x: Number(x), name }))
+  const names = [...svg.matchAll(/translate\(([\d.]+),0\)"><line[^>]*><text[^>]*>([\d.]+ [KMG]B)</g)].map(([, x, name]) => ({ x: Number(x), name }))
   t.ok(names.length > 3 && names.some(({ name }) => name === '22 MB'))
   for (const [index, { x, name }] of names.entries()) {
     const before = names[index - 1]

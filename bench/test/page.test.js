@@ -182,12 +182,10 @@ browserTest('page: paper is white, has no switches, and the charts fit on it', a
 /** All that a report can have. */
 function makeWholeReport () {
   const report = makeReport()
-  const points = [0.5, 0.9, 0.99, 0.999, 1].map((p, index) => ({ p, value: 0.5 * 4 ** index }))
   return {
     ...report,
     machine: 'here',
     others: [{ ...report, machine: 'a laptop', layers: report.layers.slice(0, 5), blockSizes: [8192, 65536], stacks: report.stacks.slice(1) }],
-    latencies: [{ name: 'append', meaning: 'each synced', curves: [{ label: 'Millrace', points }, { label: 'SQLite', points: points.slice(0, 3) }] }],
     profiles: [
       { name: 'log', shares: ['a', 'b', 'c', 'd', 'e', 'f'].map((name, index) => ({ name, share: [0.4, 0.2, 0.15, 0.1, 0.1, 0.05][index] })) },
       { name: 'json', shares: [{ name: 'g', share: 0.75 }, { name: 'a', share: 0.25 }] }
@@ -218,13 +216,11 @@ browserTest('page: another machine stands beside this one, layer by layer', asyn
   t.deepEqual(complaints, [])
 })
 
-browserTest('page: latencies have curves, a profile has a bar a layer, and both their figures', async (t, open) => {
+browserTest('page: a profile has a bar a layer, and its figures', async (t, open) => {
   const { page, requests, complaints } = await open({ path: await saveWholePage(t) })
   const rows = await page.locator('#pictures tr').allInnerTexts()
-  t.deepEqual(rows, [
-    'row\tstack\tp50\tp90\tp99\tp99.9\tp99.99\tmax', 'append\tMillrace\t500 µs\t2 ms\t8 ms\t32 ms\t-\t128 ms',
-    'append\tSQLite\t500 µs\t2 ms\t8 ms\t-\t-\t-', 'layer\tg\ta\tb\tc\tall others', 'log\t0%\t40%\t20%\t15%\t25%', 'json\t75%\t25%\t0%\t0%\t0%'])
-  t.deepEqual(await page.locator('#pictures img').evaluateAll((images) => images.map(({ naturalWidth }) => naturalWidth)), [560, 560])
+  t.deepEqual(rows, ['layer\tg\ta\tb\tc\tall others', 'log\t0%\t40%\t20%\t15%\t25%', 'json\t75%\t25%\t0%\t0%\t0%'])
+  t.deepEqual(await page.locator('#pictures img').evaluateAll((images) => images.map(({ naturalWidth }) => naturalWidth)), [560])
   t.deepEqual([requests.filter((url) => !url.startsWith('data:')).length, complaints], [1, []], 'from the file itself')
 })
 

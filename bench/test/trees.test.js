@@ -26,6 +26,15 @@ function git (folder, ...args) {
   return stdout.trim()
 }
 
+tape('trees: tables call packages as users do, so that a row runs with the packages of another tree', (t) => {
+  const folder = path.join(__dirname, '..', 'tables')
+  const files = fs.readdirSync(folder, { recursive: true }).filter((name) => /\.m?js$/.test(name))
+  const faults = files.filter((name) => /require\('[^']*(packages|@millrace\/[^/']+)\/[^']*lib\//.test(fs.readFileSync(path.join(folder, name), 'utf8')))
+  t.ok(files.length > 40)
+  t.deepEqual(faults, [])
+  t.end()
+})
+
 /** What is installed: a package from the registry at the top, another version of it within a package, and our links. */
 function installInto (root, names) {
   for (const place of ['node_modules/left', 'node_modules/@scope/right', 'packages/errors/node_modules/left']) {

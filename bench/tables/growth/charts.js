@@ -11,6 +11,7 @@ const { formatSize } = require('../../lib/report')
 /** @typedef {import('./rows').GrowthRow} GrowthRow */
 /** @typedef {import('../../lib/charts').Hedge} Hedge */
 /** @typedef {{ x: number, y: number, min: number, max: number }} Point */
+/** @typedef {{ name: string, series: Array<{ points: Point[] }> }} GrowthPanel */
 
 /** By the names of panels: `share` is what a figure is multiplied with, and `perGB` whether it is of the whole log. */
 const PANELS = {
@@ -32,7 +33,7 @@ async function drawGrowth (results, { rows: shown, facts }) {
       return own.filter((row) => row.framing === framing).flatMap((row) => pointOf(results, row, peer, look))
     }
     // One line of the bare loop stands for the files of both framings.
-    const series = [...framings.map((framing) => seriesOf(framing, OURS)), seriesOf(framings[0], 'loop')]
+    const series = [...framings.map((framing) => seriesOf(framing, OURS)), seriesOf(framings[0], 'loop')].map((points) => ({ points }))
     return own.length > 0 ? [{ name, meaning, series }] : []
   })
   // The title speaks of these.
@@ -49,7 +50,7 @@ async function drawGrowth (results, { rows: shown, facts }) {
       'The bare loop reads the file, and opens no log. A file of some MB fits the caches of the processor, which are faster.',
       describeSetting('Messages of some 690 bytes', facts, rows.map(({ name }) => results.values({ row: name, peer: OURS }).length))
     ]
-  }, (canvas) => drawLines(canvas, panels, { sizes, named: sizes, formatSize: formatRound, axis: 'size of the log' }))
+  }, (canvas) => drawLines(canvas, panels, { sizes, scale: 'linear', formatSize: formatRound, axis: 'size of the log' }))
 }
 
 /** @type {(results: Results, row: GrowthRow) => number} in bytes */
@@ -68,10 +69,10 @@ function pointOf (results, row, peer, { share, perGB }) {
 
 /**
  * Whether what is shown differs between the smallest log and the largest by more than its runs do.
- * @type {(panels: Array<{ name: string, series: Point[][] }>, names: string[]) => string[]}
+ * @type {(panels: GrowthPanel[], names: string[]) => string[]}
  */
 function describeEnds (panels, names) {
-  const ends = panels.flatMap(({ name, series }) => series.flatMap((points, index) => {
+  const ends = panels.flatMap(({ name, series }) => series.flatMap(({ points }, index) => {
     const [first, last] = [points[0], points[points.length - 1]]
     return points.length < 2 ? [] : [{ name: `${name} of ${names[index]}`, first, last }]
   }))
@@ -89,11 +90,12 @@ function describeEnds (panels, names) {
 
 /**
  * In the figures that the panels show.
- * @type {(panels: Array<{ name: string, series: Point[][] }>, sizes: number[], doubt: Hedge) => string}
+ * @type {(panels: GrowthPanel[], sizes: number[], doubt: Hedge) => string}
  */
 function describeGrowth (panels, sizes, { verb }) {
   const spanOf = (/** @type {string} */ name, /** @type {number} */ digits) => {
-    const values = panels.flatMap((panel) => panel.name === name ? panel.series.flat().map(({ y }) => y) : [])
+    const own = panels.filter((panel) => panel.name === name).flatMap(({ series }) => series)
+    const values = own.flatMap(({ points }) => points.map(({ y }) => y))
     const [least, most] = [Math.min(...values), Math.max(...values)].map((value) => value.toFixed(digits))
     return values.length === 0 ? undefined : least === most ? least : `${least} to ${most}`
   }

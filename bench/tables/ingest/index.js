@@ -3,8 +3,9 @@
 // only parses, and one that buffers for a database.
 
 const { countOption } = require('../../engine/options')
-const { drawPanels } = require('../../engine/draw')
+const { drawFigures } = require('../../engine/draw')
 const { formatGroups, tablesOfGroups } = require('../../engine/grids')
+const { formatDigits, formatThousands } = require('../../lib/report')
 const { loadParts } = require('../../lib/run')
 const { groups } = require('./rows')
 
@@ -21,7 +22,7 @@ const PROMISES = {
   disk: 'syncs alone, no server'
 }
 
-/** @type {Pick<import('../../engine/draw').Drawing, 'subject' | 'kinds' | 'sections' | 'promiseOf'>} */
+/** @type {Pick<Parameters<typeof drawFigures>[2], 'subject' | 'kinds' | 'sections' | 'promiseOf'>} */
 const drawing = {
   subject: 'Events of 35 bytes, server and load on the same cores',
   kinds: [
@@ -40,7 +41,6 @@ const drawing = {
   ],
   promiseOf: ({ peers: { millrace } }, peer) => peer === 'millrace' ? MILLRACE_PROMISES[millrace.ack] : PROMISES[peer]
 }
-const three = (/** @type {number} */ value) => String(Number(value.toPrecision(3)))
 const table = { hasLost: true, hasGoals: true }
 
 /** @type {import('../../engine/row').Table} */
@@ -62,21 +62,21 @@ better-sqlite3. Writes data/ingest.csv, images/ingest.* and images/ingest-latenc
   format: (results, shown) => formatGroups(results, shown, table),
   tables: tablesOfGroups(groups, table),
   charts: {
-    ingest: (results, shown) => drawPanels(results, shown, {
+    ingest: (results, shown) => drawFigures(results, shown, {
       ...drawing,
       unit: 'rate',
       title: 'Events over HTTP: the same requests to Millrace and to other servers',
       subtitle: 'Thousands of events a second: longer is better. Each panel has its own scale, from zero.',
       footer: ['Behind each bar: what an answer means. better-sqlite3 and the empty server answer before they store, in every panel.'],
-      format: (value) => three(value / 1000)
+      format: formatThousands
     }),
-    'ingest-latency': (results, shown) => drawPanels(results, shown, {
+    'ingest-latency': (results, shown) => drawFigures(results, shown, {
       ...drawing,
       unit: 'ms',
       title: 'Events over HTTP: how long the slowest request of a hundred waits',
       subtitle: 'Milliseconds: shorter is better. Each panel has its own scale, from zero.',
       footer: ['Behind each bar: what an answer means. 30 connections, each sends the next request when it has its answer.'],
-      format: three
+      format: formatDigits
     })
   }
 }

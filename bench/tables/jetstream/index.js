@@ -1,9 +1,9 @@
 'use strict'
 // `npm run bench:jetstream`: a JetStreamLog beside a bare client that does the same, on servers that it starts.
 
+const { drawPanels } = require('../../engine/draw')
 const { gridOfSizes, toMarkdown, toText } = require('../../engine/grids')
-const { describeSetting, drawBars, drawChart } = require('../../lib/charts')
-const { describeFacts, formatCount } = require('../../lib/report')
+const { describeFacts, formatDigits, formatThousands } = require('../../lib/report')
 const { loadParts } = require('../../lib/run')
 const { GOAL, groups } = require('./rows')
 const { RECORD_SIZE } = require('./works')
@@ -23,7 +23,7 @@ function toGrid (results, { groups, peers }) {
     times: (ratio) => `${ratio.toFixed(2)}×`,
     format (row, peer) {
       const rate = results.of({ row: row.name, peer: peer.name })
-      return rate === undefined ? '-' : formatCount(Math.round(Number(rate.toPrecision(3))))
+      return rate === undefined ? '-' : formatDigits(rate)
     }
   })
 }
@@ -31,31 +31,24 @@ function toGrid (results, { groups, peers }) {
 /** @type {(results: Results, shown: Shown) => Promise<string | undefined>} */
 function draw (results, { groups, peers, facts, rows }) {
   const isConsume = (/** @type {{ what: string }} */ { what }) => what === 'consume'
+  const toEntry = (/** @type {string} */ label, /** @type {string} */ row) => {
+    return { label, places: peers.map(({ name: peer }, look) => ({ row, peer, look })) }
+  }
   const panels = [
     ...groups.map(({ title, rows }) => ({
-      title, rows: rows.filter((row) => !isConsume(row)).map((row) => ({ row, label: row.what }))
+      title, entries: rows.filter((row) => !isConsume(row)).map(({ name, what }) => toEntry(what, name))
     })),
-    { title: 'consume', rows: rows.filter(isConsume).map((row) => ({ row, label: row.name.startsWith('one') ? 'one server' : 'three replicas' })) }
-  ].filter(({ rows }) => rows.length > 0)
-  const toBars = (/** @type {{ name: string }} */ { name }) => peers.flatMap((peer, look) => {
-    const found = results.summary({ row: name, peer: peer.name })
-    if (found === undefined) return []
-    const { median: value, min, max } = found
-    return [{ look, value, min, max, text: String(Number((value / 1000).toPrecision(3))) }]
-  })
-  return drawChart({
+    { title: 'consume', entries: rows.filter(isConsume).map(({ name }) => toEntry(name.startsWith('one') ? 'one server' : 'three replicas', name)) }
+  ]
+  return drawPanels(results, facts, {
     title: 'On NATS JetStream: a Millrace log, and a bare client that does the same',
     subtitle: 'Thousands of records a second: longer is better. Each panel has its own scale, from zero.',
     stacks: peers.map(({ label }) => label),
-    marks: 'bars',
-    footer: [
-      'Servers and clients share one machine: three replicas write three times as much to the same disk.',
-      'Thin lines go from the slowest run to the fastest.',
-      describeSetting(`Records of ${RECORD_SIZE} bytes`, facts, results.counts())
-    ]
-  }, (canvas) => drawBars(canvas, panels.map(({ title, rows }) => ({
-    title, rows: rows.map(({ row, label }) => ({ label, bars: toBars(row) }))
-  })), { columns: 2, barHeight: 11, rowGap: 5 }))
+    footer: ['Servers and clients share one machine: three replicas write three times as much to the same disk.'],
+    subject: `Records of ${RECORD_SIZE} bytes`,
+    format: formatThousands,
+    panels: panels.filter(({ entries }) => entries.length > 0)
+  })
 }
 
 /** @type {import('../../engine/row').Table} */

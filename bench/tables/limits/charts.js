@@ -55,9 +55,7 @@ async function drawLimits (results, { rows, facts }) {
       ...[...least].map((what) => `The least: to ${what}, and nothing else.`),
       describeSetting(`${formatCount(records)} messages, ${formatSize(json)} of JSON`, facts, drawn.map(({ row }) => results.values({ row: row.name, peer: OURS }).length))
     ]
-  }, (canvas) => {
-    return drawBars(canvas, [{ rows: bars }], { barHeight: 14, rowGap: 12, formatTick: (tick) => `${tick}×` })
-  })
+  }, (canvas) => drawBars(canvas, [{ rows: bars }], { formatTick: (tick) => `${tick}×` }))
 }
 
 /** @param {number[]} values */

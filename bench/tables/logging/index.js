@@ -2,9 +2,9 @@
 // `npm run bench:logging`: Millrace's log writer beside other loggers and a database, in the shapes of three other
 // projects' benchmarks.
 
-const { drawPanels } = require('../../engine/draw')
+const { drawFigures } = require('../../engine/draw')
 const { formatGroups, tablesOfGroups, toMarkdown, toText } = require('../../engine/grids')
-const { formatCount } = require('../../lib/report')
+const { formatCount, formatThousands } = require('../../lib/report')
 const { loadParts } = require('../../lib/run')
 const { groups } = require('./rows')
 const { sizing } = require('./solidlog')
@@ -51,7 +51,7 @@ when a goal is missed by more than 10%.`,
     solidlog: (results, shown) => [tables.solidlog(results, shown), ...listSizing(results).map(toMarkdown)].join('\n\n')
   },
   charts: {
-    logging: (results, shown) => drawPanels(results, shown, {
+    logging: (results, shown) => drawFigures(results, shown, {
       unit: 'rate',
       title: 'The same log records into Millrace, other loggers, and SQLite',
       subtitle: 'Thousands of records a second: longer is better. Each panel has its own scale, from zero.',
@@ -66,7 +66,7 @@ when a goal is missed by more than 10%.`,
         { kind: 'limit', label: 'a bare write' },
         { kind: 'database', label: 'SQLite' }
       ],
-      format: (value) => formatCount(Math.round(Number((value / 1000).toPrecision(3))))
+      format: formatThousands
     })
   }
 }

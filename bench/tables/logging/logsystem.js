@@ -57,7 +57,8 @@ const rows = [
     max: { what: 'max', seed: '312.5 us' }
   }), { work: 'latency' }),
   alone('queue', figuresOf('rate', {
-    push: { what: 'the queue alone, 1,000,000 records: push', seed: '83,000,000/s' }, pop: { what: 'pop', seed: '90,000,000/s' }
+    push: { what: 'into the queue, 1,000,000 records of 100 bytes', seed: '83,000,000/s, the queue alone' },
+    pop: { what: 'out of it, into the log', seed: '90,000,000/s, the queue alone' }
   })),
   alone('reuse', figuresOf('rate', {
     fresh: { what: '100,000 calls: a new object each', seed: '1,220,000/s without a pool' },

@@ -1,13 +1,11 @@
 'use strict'
-// The parts of a logger by themselves: its queue, the clock, and memory that is used again. Internal parts of the log
-// writer are used here and nowhere else in this folder.
+// The parts of a logger by themselves, as far as public calls show them: its queue, the clock, and memory that is used
+// again.
 
 const fs = require('node:fs')
 const path = require('node:path')
 const { LogWriter, lines } = require('@millrace/log-writer')
 const { OffsetLog } = require('@millrace/offset-log')
-const { Level } = require('../../../packages/log-writer/lib/levels')
-const { RecordQueue } = require('../../../packages/log-writer/lib/record-queue')
 const { time } = require('../../lib/measure')
 const { median } = require('../../lib/report')
 
@@ -26,20 +24,43 @@ async function rateOf (count, work) {
   return median(rates)
 }
 
-/** Fills and empties the queue of the writer, a million records in all. */
-async function measureQueue () {
-  const level = new Level('info', 30, null, false)
-  const record = Buffer.from('x'.repeat(100))
-  const queue = new RecordQueue()
+/**
+ * @param {string} folder
+ * @param {object} [options]
+ */
+async function openWriter (folder, options) {
+  const log = OffsetLog(path.join(folder, 'log'), { codec: lines })
+  await log.ready()
+  const writer = LogWriter(log, options)
+  const close = async () => {
+    await writer.close()
+    await log.close()
+    fs.rmSync(path.join(folder, 'log'))
+  }
+  return { writer, close }
+}
+
+/**
+ * Fills the queue of the writer, which is so long that nothing is written meanwhile, and empties it into the log: a
+ * million records in all.
+ * @param {{ folder: string }} setting
+ */
+async function measureQueue ({ folder }) {
+  const limits = { count: FILLED_COUNT + 1, bytes: 2 ** 21 }
+  const { writer, close } = await openWriter(folder, { queue: limits, batch: limits })
+  const record = Buffer.from(JSON.stringify({ level: 30, msg: 'x'.repeat(78) }))
   let [pushMs, popMs] = [0, 0]
   for (let round = 0; round < 3; round++) {
     pushMs = popMs = 0
     for (let done = 0; done < QUEUE_COUNT; done += FILLED_COUNT) {
-      pushMs += await time(() => { for (let n = 0; n < FILLED_COUNT; n++) queue.push(record, level, n) })
-      popMs += await time(() => queue.take(Infinity))
+      pushMs += await time(() => { for (let n = 0; n < FILLED_COUNT; n++) writer.write(record) })
+      if (writer.counters().total.queued !== FILLED_COUNT) throw new Error('the queue was emptied before it was full')
+      popMs += await time(() => writer.flushSync({ sync: false }))
     }
   }
-  return { push: QUEUE_COUNT / pushMs * 1000, pop: QUEUE_COUNT / popMs * 1000 }
+  await close()
+  const count = FILLED_COUNT * Math.ceil(QUEUE_COUNT / FILLED_COUNT)
+  return { push: count / pushMs * 1000, pop: count / popMs * 1000 }
 }
 
 /** Reads the clock for each of a million records, or keeps it for a batch. */
@@ -56,9 +77,7 @@ async function measureClock () {
 
 /** Logs a new object each time, or the same one, or its bytes. @param {{ folder: string }} setting */
 async function measureReuse ({ folder }) {
-  const log = OffsetLog(path.join(folder, 'log'), { codec: lines })
-  await log.ready()
-  const writer = LogWriter(log)
+  const { writer, close } = await openWriter(folder)
   const create = (/** @type {number} */ n) => ({ level: 30, time: n, pid: 4242, msg: 'request finished '.repeat(4) })
   const [object, bytes] = [create(1), Buffer.from(JSON.stringify(create(1)))]
   const fill = (/** @type {(n: number) => unknown} */ next) => async () => {
@@ -70,9 +89,7 @@ async function measureReuse ({ folder }) {
     same: await rateOf(CALL_COUNT, fill(() => object)),
     bytes: await rateOf(CALL_COUNT, fill(() => bytes))
   }
-  await writer.close()
-  await log.close()
-  fs.rmSync(path.join(folder, 'log'))
+  await close()
   return figures
 }
 

@@ -156,7 +156,7 @@ const WORKS = {
   burst: (_, setting) => burst(setting),
   outage: () => outage(),
   memory: async ({ name }, { folder, options }) => measureMemory(name, folder, options ?? {}),
-  queue: () => measureQueue(),
+  queue: (_, setting) => measureQueue(setting),
   clock: () => measureClock(),
   reuse: (_, setting) => measureReuse(setting),
 

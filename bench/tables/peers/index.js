@@ -2,10 +2,10 @@
 // `npm run bench:peers`: Millrace beside the logs that it succeeds and databases. Its table has a line a store, and a
 // column a job.
 
-const { drawPanels } = require('../../engine/draw')
+const { drawFigures } = require('../../engine/draw')
 const { listAbsent, toMarkdown, toText } = require('../../engine/grids')
 const { countOption } = require('../../engine/options')
-const { describeFacts, formatCount } = require('../../lib/report')
+const { describeFacts, formatThousands } = require('../../lib/report')
 const { loadParts } = require('../../lib/run')
 
 /** @typedef {import('../../stores').Peer} Peer */
@@ -29,16 +29,6 @@ const peers = loadParts(require.resolve('../../stores'))
 const jobs = loadParts(require.resolve('./jobs'))
 
 /**
- * More than three digits would only be noise.
- * @param {number} rate  per second
- * @returns {string}  in thousands
- */
-function formatRate (rate) {
-  const thousands = Number((rate / 1000).toPrecision(3))
-  return thousands >= 100 ? formatCount(Math.round(thousands)) : String(thousands)
-}
-
-/**
  * The best of a column is bold.
  * @type {(results: Results, columns: Column[], peers: Array<{ name: string, label: string }>) => Grid}
  */
@@ -51,7 +41,7 @@ function toGrid (results, columns, peers) {
     const rate = valueOf(peer, column)
     if (rate === undefined) return column.row.peers[peer.name] ? '-' : ''
     const isBest = shown.length > 1 && shown.every((other) => (valueOf(other, column) ?? 0) <= rate)
-    return isBest ? `**${formatRate(rate)}**` : formatRate(rate)
+    return isBest ? `**${formatThousands(rate)}**` : formatThousands(rate)
   })])
   return { heads: ['thousands of records a second', ...columns.map(({ head }) => head)], lines, words: [0] }
 }
@@ -102,7 +92,7 @@ function gridOfShort (results) {
 function draw (results, shown) {
   const usual = /** @type {Peer[]} */ (shown.peers).filter(({ store }) => store === undefined)
   const ways = 'where, bipf.seekKey, json_extract without an index in SQLite, JSON.parse in LMDB and LevelDB'
-  return drawPanels(results, { ...shown, peers: usual }, {
+  return drawFigures(results, { ...shown, peers: usual }, {
     unit: 'rate',
     title: 'The same messages in Millrace, in other logs, and in databases',
     subtitle: 'Thousands of records a second: longer is better. Each panel has its own scale, from zero.',
@@ -113,8 +103,8 @@ function draw (results, shown) {
       { kind: 'flume', label: 'other logs' },
       { kind: 'database', label: 'databases' }
     ],
-    format: formatRate,
-    layout: { hasOwnRows: false }
+    format: formatThousands,
+    hasMeanings: true
   })
 }
 
@@ -142,4 +132,3 @@ images/peers.*.`,
   },
   charts: { peers: draw }
 }
-exports.formatRate = formatRate

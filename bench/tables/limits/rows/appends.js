@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { time } = require('../../../lib/measure')
 const { appendBatches, appendDurably, openStore, readBack, toBatches } = require('../../../stores')
-const { putUint32, sumPages } = require('../insides')
+const { putUint32, sumPages } = require('../least')
 const { RECORD_SIZE, createRecords, writeCommits } = require('../runners')
 const { needs, toRow } = require('../shared')
 

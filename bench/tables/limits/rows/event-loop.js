@@ -2,7 +2,7 @@
 // Rows about the event loop: the longest time for which a read lets nothing else run, against a fixed limit.
 
 const { openItems, openRecords } = require('../../../lib/readers')
-const { takeNoBreaks } = require('../insides')
+const { takeNoBreaks } = require('../least')
 const { openScan, timeReader } = require('../runners')
 const { reads, toRow } = require('../shared')
 

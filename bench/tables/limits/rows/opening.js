@@ -9,7 +9,7 @@ const { time } = require('../../../lib/measure')
 const { BLOCK_SIZE } = require('../../../lib/readers')
 const { runTask } = require('../../../lib/run')
 const { syncFile } = require('../../../lib/work-file')
-const { packFarCommit, sumPages } = require('../insides')
+const { packFarCommit, sumPages } = require('../least')
 const { RECORD_SIZE, createRecords, readSpans, writeCommits } = require('../runners')
 const { needs, toRow } = require('../shared')
 

@@ -7,7 +7,7 @@ const path = require('node:path')
 const { Worker } = require('node:worker_threads')
 const { Counts, time } = require('../../../lib/measure')
 const { loadRecords, openBlocks, openFlumelog, openItems } = require('../../../lib/readers')
-const { sumAndWalk } = require('../insides')
+const { sumAndWalk } = require('../least')
 const { RECORDS, measureLog, openBareLoop, openScan, readSpans, timeReader, writeCommits } = require('../runners')
 const { needs, reads, readsPath, toRow } = require('../shared')
 

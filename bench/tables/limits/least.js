@@ -1,11 +1,9 @@
 'use strict'
-// The only file of the bench that uses internal parts of the packages. The least work needs the same checksums over the
-// same layout, and no public call makes a log of 10 GB with a hole in it.
+// What the packages of the lower layers give: the least work needs the same checksums over the same layout, and no log
+// of 10 GB is made by appending to it.
 
 const fs = require('node:fs')
-const { SpanReader } = require('@millrace/block-file')
 const { putUint32 } = require('@millrace/flow')
-const { Commit } = require('../../../packages/offset-log/lib/commit')
 const {
   CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET, crc32, decodeFileHeader, decodeSlot, encodeSlot, CHUNK_HEADER_SIZE,
   CHUNK_SIZE_MIN, FRAME_TYPES, HEADER_SIZE, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, SLOT_POSITIONS, SLOT_SIZE, packCommit,
@@ -16,33 +14,35 @@ const {
  * Extends a log that was closed cleanly: makes a head that says where the longer log ends, and its last commit, as the
  * log would have written it.
  * @param {string} file  of the log
- * @param {number} size  of the longer log, at least
+ * @param {number} sizeMin  of the longer log
  * @param {Buffer[]} records  of the last commit
  * @returns {{ head: Buffer, end: number, bytes: Buffer }}  `end`: the position of the commit
  */
-function packFarCommit (file, size, records) {
+function packFarCommit (file, sizeMin, records) {
   const head = Buffer.from(fs.readFileSync(file).subarray(0, HEAD_SIZE))
   const header = decodeFileHeader(head.subarray(0, HEADER_SIZE))
   if (header === null || !('salt' in header)) throw new Error('no header that can be read')
   const slots = SLOT_POSITIONS.map((position) => decodeSlot(head.subarray(position, position + SLOT_SIZE), header.salt))
   const newest = slots.reduce((a, b) => a === null || (b !== null && b.sequence > a.sequence) ? b : a)
   if (newest === null) throw new Error('no checkpoint')
-  const end = Math.ceil(size / PAGE_SIZE) * PAGE_SIZE
-  const group = new Commit()
-  for (const record of records) group.add(record, LENGTH_SIZE + record.length, () => {})
+  const end = Math.ceil(sizeMin / PAGE_SIZE) * PAGE_SIZE
+  const size = records.reduce((sum, { length }) => sum + LENGTH_SIZE + length, 0)
+  const appended = { records, ends: records.map((_, index) => index + 1), seqs: [], count: records.length }
   const writer = { salt: header.salt, epoch: newest.epoch, durable: end }
-  const target = Buffer.alloc(packedSizeMax(group.size))
-  const { bytes, seq, tail } = packCommit(group, { end, shift: 0, chainCrc: newest.chainCrc }, writer, target)
+  const target = Buffer.alloc(packedSizeMax(size))
+  const { bytes, seq, tail } = packCommit(appended, { end, shift: 0, chainCrc: newest.chainCrc }, writer, target)
   const slot = { ...newest, end: tail.end, logicalEnd: tail.end, last: seq, chainCrc: tail.chainCrc }
   for (const position of SLOT_POSITIONS) encodeSlot(slot, header.salt).copy(head, position)
   return { head, end, bytes }
 }
 
-/** Scans never yield from now on. Only one row needs this, so there is no option for it. */
+/**
+ * A scan yields by `setImmediate`: from now on, what is to run after a turn of the event loop runs at once. Only one
+ * row needs this, so there is no option for it.
+ */
 function takeNoBreaks () {
-  const prototype = /** @type {any} */ (SpanReader.prototype)
-  if (typeof prototype._loadInSlice !== 'function') throw new Error('the span reader takes its breaks elsewhere now')
-  prototype._loadInSlice = (/** @type {() => void} */ load) => load()
+  const runNow = (/** @type {() => void} */ run) => run()
+  globalThis.setImmediate = /** @type {any} */ (runNow)
 }
 
 /** Computes a checksum for each page, as a log does. @type {(buf: Buffer, size: number) => void} */
