@@ -1,10 +1,9 @@
 'use strict'
 // JetStreamLog, the Log contract over a stream of NATS JetStream: what it adds to the calls of every log.
 
-const { nextTick } = require('node:process')
 const { LogError, misuse } = require('@millrace/errors')
 const { abortable, callbackOrPromise, describe, inLanes, toCallback } = require('@millrace/flow')
-const { BaseLog, errors, sizeOf } = require('@millrace/offset-log/composing')
+const { BaseLog, errors } = require('@millrace/offset-log/composing')
 const { Core } = require('./core')
 const { Follower } = require('./follower')
 const { NUMBER, numberOf } = require('./failures')
@@ -14,7 +13,6 @@ const { parseOptions } = require('./options')
 const { Publisher } = require('./publisher')
 const { ShipTarget } = require('./ship-target')
 
-/** @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 
 /** Deletions that are under way at the same time. */
@@ -35,7 +33,7 @@ class Log extends BaseLog {
     const instead = 'the server compacts its files itself, and `nats stream backup` copies a stream'
     /** @type {import('@millrace/offset-log/composing').Work} */
     const work = {
-      append: (records, cb, givesSeqs, ids = null) => log.#publish([records].flat(), { ids, givesSeqs }, cb),
+      append: (records, cb, givesSeqs, ids = null) => appender.append([records].flat(), { ids, givesSeqs }, cb),
       delete: (seqs, cb) => toCallback(log.#delete(seqs), cb),
       shutDown: (cb) => toCallback(log.#shutDown(), cb)
     }
@@ -117,34 +115,6 @@ class Log extends BaseLog {
       if (isList) this._append(values, cb, false, ids)
       else this.#core.lifecycle.run('appendOnce', cb, (cb) => cb(misuse('appendOnce: expected an array of values, and a text for each as its id')))
     }, 'appendOnce')
-  }
-
-  /**
-   * The log is open, or was closed while it was being opened: then closing waits.
-   * @type {(records: Buffer[], how: import('./publisher').How, cb: Callback<any>) => void}
-   */
-  #publish (records, how, cb) {
-    const { lifecycle } = this.#core
-    const { backPressure } = this._appender
-    const size = sizeOf(records)
-    backPressure.reserve(size)
-    lifecycle.enter()
-    /** @type {Callback<any>} */
-    const end = (err, result) => {
-      backPressure.free(size)
-      lifecycle.leave()
-      if (err) nextTick(cb, err)
-      else cb(null, result)
-    }
-    const mismatch = this.#compareCodec()
-    if (mismatch !== null) end(mismatch)
-    else this._appender.append(records, how, end)
-  }
-
-  /** Bytes of no known codec may be read from any log, but not appended to it. */
-  #compareCodec () {
-    const { opened, options: { codec, place } } = this.#core
-    return codec.compareName(opened.codec, place, 'append')
   }
 
   /** All seqs are checked before the first record is erased. @param {unknown[]} seqs */

@@ -9,7 +9,7 @@ const { randomBytes } = require('node:crypto')
 const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { rethrowAsync } = require('@millrace/flow')
-const { BackPressure } = require('@millrace/offset-log/composing')
+const { BackPressure, sizeOf } = require('@millrace/offset-log/composing')
 const { NUMBER, numberOf } = require('./failures')
 const { BATCH_COUNT_MAX, Messages } = require('./messages')
 
@@ -49,14 +49,27 @@ class Publisher {
     this.backPressure = new BackPressure(maxPendingSize, place)
   }
 
-  /** @type {(records: Buffer[], how: How, done: Done) => void} */
-  append (records, { ids, givesSeqs }, done) {
-    const { since } = this.#core
-    const err = this.#core.failure ?? this.#checkSizes(records)
+  /**
+   * The log is open, or was closed while it was being opened: closing waits until the append has called back.
+   * @type {(records: Buffer[], how: How, cb: Done) => void}
+   */
+  append (records, { ids, givesSeqs }, cb) {
+    const { failure, lifecycle, opened, options: { codec, place }, since } = this.#core
+    const size = sizeOf(records)
+    this.backPressure.reserve(size)
+    lifecycle.enter()
+    /** @type {Done} */
+    const done = (err, result) => {
+      this.backPressure.free(size)
+      lifecycle.leave()
+      if (err) nextTick(cb, err)
+      else cb(null, result)
+    }
+    // Bytes of no known codec may be read from any log, but not appended to it.
+    const err = failure ?? codec.compareName(opened.codec, place, 'append') ?? this.#checkSizes(records)
     if (err !== null) return done(err)
     if (records.length === 0) return nextTick(done, null, givesSeqs ? [] : since.value)
     const messages = records.map((data, index) => ({ data, id: ids?.[index] ?? `${this.#writer}.${this.#count++}` }))
-    const size = records.reduce((sum, { length }) => sum + length, 0)
     this.#queue.push({ messages, size, isOnce: ids !== null, givesSeqs, done })
     this.#pumping ??= this.#pump()
   }

@@ -177,8 +177,7 @@ class Log {
    * @type {(key: Key, options?: any, cb?: NodeCallback<any>) => any}
    */
   get (key, options, cb) {
-    if (typeof options === 'function') return this.get(key, undefined, options)
-    return this.#run('get', cb, () => this.#get('get', key, options))
+    return this.#read('get', options, cb, (options) => this.#get('get', key, options))
   }
 
   /**
@@ -186,8 +185,7 @@ class Log {
    * @type {(keys: readonly Key[], options?: any, cb?: NodeCallback<any[]>) => any}
    */
   getMany (keys, options, cb) {
-    if (typeof options === 'function') return this.getMany(keys, undefined, options)
-    return this.#run('getMany', cb, async () => {
+    return this.#read('getMany', options, cb, async (options) => {
       if (!Array.isArray(keys)) throw misuse(`getMany: expected an array of seqs, got ${typeof keys}`)
       return Promise.all(keys.map((key) => this.#get('getMany', key, options).catch((err) => {
         if (err.code !== 'flumelog:deleted') throw err
@@ -210,8 +208,7 @@ class Log {
    * @type {(options?: any, cb?: NodeCallback<number>) => any}
    */
   count (options, cb) {
-    if (typeof options === 'function') return this.count(undefined, options)
-    return this.#run('count', cb, async () => {
+    return this.#read('count', options, cb, async (options) => {
       const { of: { where, onCorrupt }, after, upTo, signal } = parseRead('count', options, OF_COUNT)
       const common = signal === null ? { where, onCorrupt } : { where, onCorrupt, signal }
       const counts = await Promise.all(this.#slots.map(({ log, slot }) => {
@@ -237,8 +234,7 @@ class Log {
 
   /** @type {(call: string, reverse: boolean, options: any, cb?: NodeCallback<any>) => any} */
   #one (call, reverse, options, cb) {
-    if (typeof options === 'function') return this.#one(call, reverse, undefined, options)
-    return this.#run(call, cb, async () => {
+    return this.#read(call, options, cb, async (options) => {
       const read = parseRead(call, options, OF_ONE)
       const source = this.#stream({ ...read, of: { ...read.of, reverse }, reverse, limit: 1 })
       const { value } = await source[Symbol.asyncIterator]().next()
@@ -289,6 +285,16 @@ class Log {
         return this.#run(name, hasOptions ? second : first, async () => { throw err })
       }
     })
+  }
+
+  /**
+   * The callback may stand in the place of the options.
+   * @type {(name: string, options: any, cb: NodeCallback<any> | undefined,
+   *   action: (options: any) => Promise<any>) => any}
+   */
+  #read (name, options, cb, action) {
+    if (typeof options === 'function') return this.#read(name, undefined, options, action)
+    return this.#run(name, cb, () => action(options))
   }
 
   /** @type {(name: string, cb: NodeCallback<any> | undefined, action: () => Promise<any>) => any} */

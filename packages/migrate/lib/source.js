@@ -75,7 +75,7 @@ class Source {
     this.size = undefined
     this.#lifecycle = new Lifecycle((name) => new LogError('ERR_LOG_CLOSED', `${name}: ${path} is closed; open it again first`,
       { path }))
-    this.#open().then(() => this.#lifecycle.opened(null), (err) => this.#lifecycle.opened(err))
+    toCallback(this.#open(), (err) => this.#lifecycle.opened(err))
   }
 
   /** Passes over the undeleted records, in order: a pull-stream source of `{ seq, bytes }`, also async-iterable. */

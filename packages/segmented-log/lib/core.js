@@ -5,7 +5,7 @@ const path = require('node:path')
 const { LogError } = require('@millrace/errors')
 const { Lifecycle, Turns, createObservable, toCallback } = require('@millrace/flow')
 const { composeFile, errors, peekId } = require('@millrace/offset-log/composing')
-const { findMissing, inSegment, isMissing, lostError, openSegmentedRange } = require('./reader')
+const { explain, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
 const { Times } = require('./times')
 
@@ -99,12 +99,10 @@ class Core {
     const segment = found.logOptions === null ? found : segments.lastFile
     segments.pin(segment, (err, source) => {
       const done = (/** @type {Error | null} */ err, /** @type {any} */ found) => {
-        // Nothing tells a deleted record from one that retention has left out.
-        const cut = isMissing(err) || found?.isDeleted ? segments.cutError('get', Number(seq)) : null
-        const isGap = cut === null && isMissing(err) && source
-        const gap = isGap ? lostOrMissing(segments, segment, source, Number(seq)) : null
+        const cut = found?.isDeleted ? segments.cutError('get', Number(seq)) : null
+        const failure = err && explain('get', err, { segments, segment, seq: Number(seq) })
         segments.unpin(segment)
-        cb(cut ?? gap ?? inSegment(err, segment), found)
+        cb(cut ?? failure, found)
       }
       if (err || !source) return done(err, undefined)
       // What is no seq stays as it is, and is refused.
@@ -162,13 +160,6 @@ class Core {
     this.file.waitingStreams.close()
     await this.segments.end().finally(() => this.#forget())
   }
-}
-
-/** @type {(segments: Segments, segment: Segment, source: Source, seq: number) => Error | null} */
-function lostOrMissing (segments, segment, source, seq) {
-  const missing = findMissing(segment, source, segments)
-  const isMissing = missing !== null && seq >= missing.from && seq < missing.stop
-  return isMissing ? missing.error : lostError(segment, source, seq)
 }
 
 /** Finds records without waiting, in segments that are open. */

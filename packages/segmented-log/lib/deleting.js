@@ -4,7 +4,7 @@
 
 const { LogError, misuse } = require('@millrace/errors')
 const { toPromise } = require('@millrace/flow')
-const { findMissing, inSegment, isMissing } = require('./reader')
+const { explain } = require('./reader')
 
 /** @typedef {import('@millrace/offset-log/composing').Source} Source */
 
@@ -37,12 +37,14 @@ async function deleteRecords ({ core, upkeep }, seqs) {
     for (const [segment, locals] of bySegment) {
       await upkeep.change(segment, () => segments.use(segment, async (log) => {
         if (segment.sink?.writeError('del') === null) segments.noteDeletion(segment)
-        await log.del(locals).catch((/** @type {any} */ err) => { throw missingAt(core, segment, err) ?? err })
+        await log.del(locals).catch((/** @type {any} */ err) => {
+          throw explain('del', err, { segments, segment, seq: segment.base + err.offset })
+        })
         // Neither a copy nor a sync that was begun meanwhile has all of it.
         segments.noteDeletion(segment)
       })).catch((err) => {
         segments.noteFailure(err)
-        throw describe(core, segment, err)
+        throw err
       })
     }
   } finally {
@@ -51,32 +53,18 @@ async function deleteRecords ({ core, upkeep }, seqs) {
   }
 }
 
-/**
- * The record may be in a segment that is missing.
- * @type {(core: import('./core').Core, segment: import('./segments').Segment, err: any) => Error | null}
- */
-function missingAt ({ segments }, segment, err) {
-  const { source } = segment
-  const missing = isMissing(err) && source !== null ? findMissing(segment, source, segments) : null
-  return missing !== null && segment.base + err.offset >= missing.from ? missing.error : null
-}
-
-/** @type {(core: import('./core').Core, segment: import('./segments').Segment, err: any) => Error} */
-function describe ({ segments }, segment, err) {
-  const cut = isMissing(err) ? segments.cutError('del', segment.base + err.offset) : null
-  return /** @type {Error} */ (cut ?? inSegment(err, segment))
-}
-
 /** @type {(core: import('./core').Core, segment: import('./segments').Segment, locals: number[]) => Promise<void>} */
-async function checkRecords (core, segment, locals) {
-  await core.segments.use(segment, async (log) => {
+async function checkRecords ({ segments }, segment, locals) {
+  await segments.use(segment, async (log) => {
     // What `appendSync` has returned may be shown later.
     if (segment.isActive && locals.some((seq) => seq > log.since.value)) await log.sync()
-    const { source } = segment
-    const read = (/** @type {number} */ seq) => toPromise((cb) => /** @type {Source} */ (source).readRecord(seq, cb))
-    for (const seq of locals) await read(seq).catch((err) => { throw missingAt(core, segment, err) ?? err })
-  }).catch((err) => {
-    throw err instanceof LogError ? describe(core, segment, new LogError(err.code, err.message.replace(/^get: /, 'del: '), err)) : err
+    const source = /** @type {Source} */ (segment.source)
+    for (const seq of locals) {
+      await toPromise((cb) => source.readRecord(seq, cb)).catch((err) => {
+        const own = err instanceof LogError ? new LogError(err.code, err.message.replace(/^get: /, 'del: '), err) : err
+        throw explain('del', own, { segments, segment, seq: segment.base + seq })
+      })
+    }
   })
 }
 

@@ -242,8 +242,13 @@ function checkBases (folder, segments) {
  * @type {(folder: string, options: Options, listing: Listing, log: any) => Promise<Opened>}
  */
 async function settle (folder, options, listing, log) {
-  const cleaning = finishKept(folder, options, listing).then(() => cleanUp(folder, options, listing))
-  await cleaning.catch((err) => log.close().then(() => { throw err }))
+  try {
+    await finishKept(folder, options, listing)
+    await cleanUp(folder, options, listing)
+  } catch (err) {
+    await log.close()
+    throw err
+  }
   const { recovery } = log
   const { segments, kept } = listing
   const { format, name } = segments[segments.length - 1]

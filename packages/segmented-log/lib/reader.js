@@ -157,28 +157,23 @@ class SegmentedReader {
       if (isOpen) this.#read(logEnd, done)
       else this.#openInner(source, (err) => err ? done(err) : this.#read(logEnd, done))
     }, (err, run) => {
-      if (err && this.#range.reverse && isRetained(err)) this.#resumeBackwards(logEnd, cb)
-      else if (err && this.#range.skipsRetained && isRetained(err)) this.#resumeBehind(logEnd, cb)
+      const { reverse, skipsRetained } = this.#range
+      if (err && (reverse || skipsRetained) && isRetained(err)) this.#resume(logEnd, cb)
       else if (err && this.#skipsLost(err)) this.#goOn(logEnd, cb)
       else if (err || !run || run.count > 0) cb(err, run)
       else this.#goOn(logEnd, cb)
     })
   }
 
-  /** The segment was dropped, and all before it. Later ones may still be in the range. @type {Reader['next']} */
-  #resumeBackwards (logEnd, cb) {
-    const { stop } = this.#range
-    if (this.#segments.retainedError('stream', stop) !== null) return this.#end(cb)
-    this.#enter(findBackwards(this.#segments, stop))
-    this.next(logEnd, cb)
-  }
-
   /** The segment was dropped, and the reader may miss its records. @type {Reader['next']} */
-  #resumeBehind (logEnd, cb) {
-    const segment = this.#segments.find(this.#range.from)
+  #resume (logEnd, cb) {
+    const segments = this.#segments
+    const { reverse, from, stop } = this.#range
+    const segment = reverse ? findBackwards(segments, stop) : segments.find(from)
+    const isOver = reverse ? segments.retainedError('stream', stop) !== null : segment.base >= Math.min(logEnd, stop)
     this.#enter(segment)
-    if (logEnd <= segment.base || segment.base >= this.#range.stop) return this.#end(cb)
-    this.next(logEnd, cb)
+    if (isOver) this.#end(cb)
+    else this.next(logEnd, cb)
   }
 
   /** @param {Segment} segment  to read from now on */
@@ -409,7 +404,7 @@ function lostError ({ base, next, path }, { end, reservedEnd }, seq) {
 
 /**
  * Gives the error of a segment's log the seqs of the whole log.
- * @type {(err: Error | null, segment: Segment) => Error | null}
+ * @type {<E extends Error | null>(err: E, segment: Segment) => E | LogError}
  */
 function inSegment (err, { base, path }) {
   const isOfSeq = err instanceof LogError && ['ERR_RECORD_NOT_FOUND', 'ERR_LOG_SEQ_LOST', 'ERR_CODEC_DECODE', 'flumelog:deleted'].includes(err.code)
@@ -417,6 +412,21 @@ function inSegment (err, { base, path }) {
   const { code, message, cause, offset, index } = err
   return new LogError(code, `${message} (seqs of the segment ${path}: those of the log are ${base} higher)`,
     { cause, offset: offset + base, path, index })
+}
+
+/**
+ * Why a call has not got a record of a segment that is open, in the seqs of the log.
+ * @type {(call: string, err: Error, place: { segments: Segments, segment: Segment, seq: number }) => Error}
+ */
+function explain (call, err, { segments, segment, seq }) {
+  const { source } = segment
+  if (!isMissing(err) || source === null) return inSegment(err, segment)
+  // Nothing tells a deleted record from one that retention has left out.
+  const cut = segments.cutError(call, seq)
+  if (cut !== null) return cut
+  const missing = findMissing(segment, source, segments)
+  if (missing !== null && seq >= missing.from) return missing.error
+  return lostError(segment, source, seq) ?? inSegment(err, segment)
 }
 
 /** The segment in which a range begins that is read backwards. @type {(segments: Segments, stop: number) => Segment} */
@@ -453,7 +463,5 @@ function openSegmentedRange (segments, range, within, cb) {
 }
 
 exports.openSegmentedRange = openSegmentedRange
-exports.inSegment = inSegment
-exports.lostError = lostError
+exports.explain = explain
 exports.findMissing = findMissing
-exports.isMissing = isMissing
