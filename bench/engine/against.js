@@ -6,11 +6,10 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { compareCases, compareSaved, describeSaved, formatCompared } = require('./compare')
 const { measureRows, eachStage } = require('./measure')
-const { fromSheets } = require('./results')
+const { readSaved } = require('./results')
 const { comparedOf, isMoreBetter } = require('./row')
-const { readSaved } = require('./saved')
 const { inTree, prepareTree } = require('./trees')
-const { formatKib, gatherFacts, readCsv } = require('../lib/report')
+const { formatKib, gatherFacts } = require('../lib/report')
 const { createProgress } = require('../lib/run')
 
 /** @typedef {import('./row').Table} Table */
@@ -21,7 +20,7 @@ const PERCENT = 100
 /** @type {(table: Table, options: any, generated: string) => Promise<number>} the exit code */
 async function compareTrees (table, options, generated) {
   const ours = { ...options, peers: options.peers.filter((/** @type {{ kind: string }} */ { kind }) => kind === 'millrace') }
-  const isSaved = /\.(csv|json)$/.test(options.against) && fs.existsSync(options.against)
+  const isSaved = options.against.endsWith('.csv') && fs.existsSync(options.against)
   const comparing = isSaved ? compareWithSaved(table, ours, generated) : compareWithTree(ours, generated)
   const { rows, exitCode, label, unit } = await comparing
   const tolerance = `slower by more than ${PERCENT * options.tolerance}% is a failure`
@@ -87,9 +86,7 @@ function nameOf (row, peer, at) {
  */
 async function compareWithSaved (table, options, generated) {
   const { against, tolerance } = options
-  const { results: there, facts } = against.endsWith('.json')
-    ? readSaved(against, table, '--against')
-    : readSheet(against)
+  const { results: there, facts } = readSaved(against, table, '--against')
   const { results: here, packages } = await measureRows(options, generated)
   const places = [...here.byPlace.values()].map(([{ row, peer, at }]) => ({ row, peer, at }))
   const cases = places.map((place) => {
@@ -101,12 +98,6 @@ async function compareWithSaved (table, options, generated) {
   })
   const label = `${path.basename(against)}, ${describeSaved(gatherFacts(options.command, packages), facts)}`
   return { ...compareSaved({ cases, tolerance }), label, unit: 'runs' }
-}
-
-/** @param {string} file */
-function readSheet (file) {
-  const sheet = readCsv(file)
-  return { results: fromSheets([sheet]), facts: sheet.facts }
 }
 
 exports.compareTrees = compareTrees

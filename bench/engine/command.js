@@ -4,9 +4,9 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { saveChart } = require('../lib/charts')
+const { saveChart } = require('../lib/card')
 const { MAX_RECORDS } = require('../lib/logs')
-const { describeFacts, formatCsv, formatSize, gatherFacts, readCsv } = require('../lib/report')
+const { describeFacts, formatSize, gatherFacts } = require('../lib/report')
 const { MeasureError, UserError } = require('../lib/run')
 const { writePage } = require('../page')
 const { judge } = require('./judge')
@@ -14,8 +14,7 @@ const { watchLoad } = require('./load')
 const { measureRows } = require('./measure')
 const { adviseInstall, installPeers } = require('./install')
 const { countOption, formatUsage, readOptions, toInteger, toParts, toPath } = require('./options')
-const { fromSheets, toSheet } = require('./results')
-const { readOthers, saveResults } = require('./saved')
+const { formatCsv, readCsv, readSaved } = require('./results')
 
 const ROOT = path.join(__dirname, '..', '..')
 /** @type {Array<[code: string, meaning: string]>} */
@@ -49,7 +48,7 @@ function optionsOf ({ name, groups, peers, runs, records, budgetMs, options, ali
     minutes: countOption('with --against: the time it may take', { max: 24 * 60, initial: 10 }),
     profile: { about: 'measures nothing: shows which packages and functions take the time of each row' },
     install: { about: 'brings the peers that are missing into the own folder of the bench, and goes on' },
-    save: { takes: 'FILE', about: 'writes the results to a JSON file as well, to be read by --with or --against', read: toPath },
+    save: { takes: 'FILE', about: 'writes the results to another CSV file as well, to be read by --with or --against', read: toPath },
     with: { takes: 'FILES', about: 'shows saved results of other machines beside these' },
     draw: { about: `measures nothing: draws what data/${name}.csv holds` },
     out: { takes: 'DIR', about: 'where data/ and images/ go', standard: 'the root, if all was measured', read: toPath },
@@ -123,7 +122,11 @@ async function run (table, options) {
   if (!options.keep && !options.draw) process.once('exit', () => fs.rmSync(folders.generated, { recursive: true, force: true, maxRetries: 3 }))
   if (options.install) installPeers(options)
   // Before it measures for minutes.
-  if (options.with) options.others = readOthers(table, options.with)
+  if (options.with) {
+    options.others = options.with.split(',').map((/** @type {string} */ file) => {
+      return { name: path.basename(file, '.csv'), ...readSaved(file, table, '--with') }
+    })
+  }
   if (options.save && !fs.existsSync(path.dirname(path.resolve(options.save)))) {
     throw new UserError(`--save: there is no folder ${path.dirname(options.save)}`)
   }
@@ -183,7 +186,7 @@ async function show (table, options, { results, facts, skipped }, folders) {
   if (!options.draw) parts.push(...adviseInstall(options, commandOf(table)))
   if (skipped > 0) parts.push(`Out of time: ${skipped} second or later runs were left out; --runs ${options.runs} insists on them.`)
   console.log(parts.join('\n\n'))
-  if (options.save) saveResults(options.save, table, results, facts)
+  if (options.save) fs.writeFileSync(options.save, formatCsv(results, shown.rows, facts))
   const isPart = isPartial(options)
   if (isPart && options.out === undefined && !options.draw) console.log('\nNothing is written: only a part was measured. --out DIR writes.')
   else await write(table, options, { results, shown, others }, folders, isPart)
@@ -197,7 +200,7 @@ async function show (table, options, { results, facts, skipped }, folders) {
  */
 async function write (table, options, { results, shown, others }, { data, images }, isPart) {
   /** @type {Array<[file: string, text: string]>} */
-  const texts = options.draw ? [] : toSheets(table, results, shown).map(([name, sheet]) => [path.join(data, `${name}.csv`), formatCsv(sheet)])
+  const texts = options.draw ? [] : [[path.join(data, `${table.name}.csv`), formatCsv(results, shown.rows, shown.facts)]]
   if (table.report) texts.push([path.join(images, 'report.html'), await writePage(toReport(table, results, shown, others))])
   const charts = Object.entries(table.charts).map(async ([name, draw]) => {
     return { name, svg: await draw(results, shown) }
@@ -224,29 +227,11 @@ function toReport (table, results, shown, others) {
   return { ...describe(results, shown), ...machine, others: beside }
 }
 
-/**
- * The files of a table, by their names.
- * @type {(table: Table, results: Results, shown: Pick<import('./row').Shown, 'rows' | 'facts'>) => Array<[name:
- *   string, sheet: import('../lib/report').Sheet]>}
- */
-function toSheets (table, results, { rows, facts }) {
-  if (!table.hasSheetPerRow) return [[table.name, toSheet(results, rows, facts)]]
-  return rows.map((row) => [row.name, toSheet(results, [row], facts)])
-}
-
-/**
- * The inverse of toSheets.
- * @type {(table: Table, folder: string) => { results: Results, facts: import('../lib/report').Facts }}
- */
-function readData (table, folder) {
-  const names = table.hasSheetPerRow ? table.groups.flatMap(({ rows }) => rows.map(({ name }) => name)) : [table.name]
-  const files = names.map((name) => path.join(folder, `${name}.csv`)).filter((file) => fs.existsSync(file))
-  if (files.length === 0) throw new UserError(`there is no data/${names[0]}.csv: measure first`)
-  const sheets = files.map(readCsv)
-  const [{ facts }] = sheets
-  const stranger = sheets.findIndex((sheet) => ['input', 'machine', 'node'].some((name) => /** @type {any} */ (sheet.facts)[name] !== /** @type {any} */ (facts)[name]))
-  if (stranger > 0) throw new UserError(`${files[stranger]} and ${files[0]} are of different inputs, machines or Node.js versions`)
-  return { results: fromSheets(sheets), facts }
+/** What `data/` has of a table. @type {(table: Table, folder: string) => ReturnType<typeof readCsv>} */
+function readData ({ name }, folder) {
+  const file = path.join(folder, `${name}.csv`)
+  if (!fs.existsSync(file)) throw new UserError(`there is no data/${name}.csv: measure first`)
+  return readCsv(file)
 }
 
 /** The table with rows and peers that were given as modules. @type {(table: Table, options: any) => Table} */

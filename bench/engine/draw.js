@@ -2,7 +2,10 @@
 // Charts of results: panels of bars, lines by size, and a curve for each latency. A title says "seems" where the runs
 // leave a doubt.
 
-const { describeSetting, drawBars, drawChart, drawCurve, drawLines, hedge, toPercentiles } = require('../lib/charts')
+const { drawBars } = require('../lib/bars')
+const { drawChart } = require('../lib/card')
+const { describeSetting, hedge } = require('../lib/charts')
+const { drawCurve, drawLines, toPercentiles } = require('../lib/lines')
 const { formatTimes } = require('./grids')
 const { OURS } = require('./judge')
 const { readLoad } = require('./load')

@@ -1,10 +1,12 @@
 'use strict'
 // What was measured: a line for each figure of each run, as the CSV files have it, and what can be asked of them.
 
+const fs = require('node:fs')
 const { median, summarize } = require('../lib/report')
+const { UserError } = require('../lib/run')
 
 /** @typedef {import('./row').Row} Row */
-/** @typedef {import('./row').Peer} Peer */
+/** @typedef {import('../lib/report').Facts} Facts */
 
 /**
  * @typedef {object} Run  one process
@@ -22,6 +24,7 @@ const { median, summarize } = require('../lib/report')
 // A CSV file has so many digits of a figure, and tables are made from these.
 const DIGITS = 6
 const COLUMNS = 'row,peer,at,run,figure,value'
+const FACTS = /** @type {const} */ (['command', 'machine', 'node', 'packages', 'input', 'load'])
 /** Once for all files. */
 const NOTES = [
   'a line is one figure of one process: the peer at the row, in that run; at: the block size or what else the row varies',
@@ -117,40 +120,39 @@ function keyOf ({ row, peer, at }) {
   return `${row} ${peer} ${at ?? ''}`
 }
 
-/** @type {(results: Results, rows: Row[], facts: import('../lib/report').Facts) => import('../lib/report').Sheet} */
-function toSheet ({ runs, absences }, rows, facts) {
-  const names = new Set([...runs, ...absences].map(({ row }) => row))
-  return {
-    facts,
-    notes: [
-      ...NOTES,
-      ...rows.filter(({ name }) => names.has(name)).map(({ name, what, figures, lost }) => {
-        const units = figures.map(({ figure, unit }) => figure === unit ? unit : `${figure} in ${unit}`).join(', ')
-        return `row ${name}: ${what}; ${units}${lost ? `; a SIGKILL takes at most: ${lost}` : ''}`
-      }),
-      ...absences.filter(({ row }) => rows.some(({ name }) => name === row))
-        .map(({ row, peer, reason }) => `absent: ${row} of ${peer}: ${reason}`)
-    ],
-    columns: COLUMNS,
-    rows: runs.filter(({ row }) => rows.some(({ name }) => name === row)).flatMap((one) => toLines(one))
-  }
-}
-
-/** @type {(run: Run) => Array<Array<string | number>>} */
-function toLines ({ row, peer, at, run, figures, tail = [] }) {
-  const buckets = tail.map(([value, count]) => [`tail ${value}`, count])
-  const values = [...Object.entries(figures), ...buckets]
-  return values.map(([figure, value]) => [row, peer, at ?? '', run, String(figure), Number(value)])
-}
-
 /**
- * The inverse of toSheet, of the sheets of a table.
- * @param {Array<{ notes: string[], rows: Array<Record<string, string>> }>} sheets  from `readCsv`
+ * The text of a CSV file: facts and notes, then a line for each figure.
+ * @type {(results: Results, rows: Row[], facts: Facts) => string}
  */
-function fromSheets (sheets) {
+function formatCsv ({ runs, absences }, rows, facts) {
+  const names = new Set([...runs, ...absences].map(({ row }) => row))
+  const shown = rows.filter(({ name }) => names.has(name))
+  const isShown = (/** @type {{ row: string }} */ { row }) => shown.some(({ name }) => name === row)
+  const notes = [
+    ...FACTS.flatMap((name) => facts[name] === undefined ? [] : [`${name}: ${facts[name]}`]),
+    ...NOTES,
+    ...shown.map(({ name, what, figures, lost }) => {
+      const units = figures.map(({ figure, unit }) => figure === unit ? unit : `${figure} in ${unit}`).join(', ')
+      return `row ${name}: ${what}; ${units}${lost ? `; a SIGKILL takes at most: ${lost}` : ''}`
+    }),
+    ...absences.filter(isShown).map(({ row, peer, reason }) => `absent: ${row} of ${peer}: ${reason}`)
+  ]
+  const lines = runs.filter(isShown).flatMap(({ row, peer, at = '', run, figures, tail = [] }) => {
+    const buckets = tail.map(([value, count]) => [`tail ${value}`, count])
+    return [...Object.entries(figures), ...buckets].map((pair) => [row, peer, at, run, ...pair].join(','))
+  })
+  return [...notes.map((note) => `# ${note}`), COLUMNS, ...lines].join('\n') + '\n'
+}
+
+/** What formatCsv made. @param {string} file @returns {{ results: Results, facts: Facts }} */
+function readCsv (file) {
+  const all = fs.readFileSync(file, 'utf8').trim().split('\n')
+  const notes = all.filter((line) => line.startsWith('# ')).map((line) => line.slice(2))
+  const [columns, ...lines] = all.filter((line) => !line.startsWith('#'))
+  if (columns !== COLUMNS) throw new Error('has no results of the bench')
   /** @type {Map<string, Run>} */
   const runs = new Map()
-  for (const { row, peer, at, run, figure, value } of sheets.flatMap(({ rows }) => rows)) {
+  for (const [row, peer, at, run, figure, value] of lines.map((line) => line.split(','))) {
     const key = `${row} ${peer} ${at} ${run}`
     const one = runs.get(key) ?? { row, peer, ...(at !== '' && { at: Number(at) }), run: Number(run), figures: {} }
     runs.set(key, one)
@@ -158,13 +160,33 @@ function fromSheets (sheets) {
     if (word === 'tail' && bucket !== undefined) (one.tail ??= []).push([Number(bucket), Number(value)])
     else one.figures[figure] = Number(value)
   }
-  const absences = sheets.flatMap(({ notes }) => notes.flatMap((note) => {
+  const absences = notes.flatMap((note) => {
     const [, row, peer, reason] = /^absent: (\S+) of (\S+): (.*)$/.exec(note) ?? []
     return row ? [{ row, peer, reason }] : []
-  }))
-  return new Results([...runs.values()], absences)
+  })
+  const factOf = (/** @type {string} */ name) => notes.find((note) => note.startsWith(`${name}: `))?.slice(name.length + 2) ?? ''
+  const facts = /** @type {Facts} */ (Object.fromEntries(FACTS.map((name) => [name, factOf(name)])))
+  return { results: new Results([...runs.values()], absences), facts }
+}
+
+/**
+ * Results that were saved on another machine, or another day.
+ * @param {string} file
+ * @param {Pick<import('./row').Table, 'name' | 'groups'>} table
+ * @param {string} option
+ * @throws {UserError}
+ */
+function readSaved (file, { name, groups }, option) {
+  try {
+    const found = readCsv(file)
+    if (groups.some(({ rows }) => rows.some(({ name }) => found.results.has(name)))) return found
+    throw new Error(`has no results of ${name}`)
+  } catch (err) {
+    throw new UserError(`${option}: ${file}: ${/** @type {Error} */ (err).message}`)
+  }
 }
 
 exports.Results = Results
-exports.toSheet = toSheet
-exports.fromSheets = fromSheets
+exports.formatCsv = formatCsv
+exports.readCsv = readCsv
+exports.readSaved = readSaved

@@ -23,8 +23,6 @@
  *   charts
  *   SVG by name; undefined if nothing of it was measured
  * @property {(results: import('./results').Results, shown: Shown) => import('../page/page').Report} [report]
- * @property {boolean} [hasSheetPerRow]  each row has a CSV file of its own, named after it, instead of one for the
- *   table
  *
  * @typedef {{ groups: Group[], rows: Row[], peers: Peer[], facts: import('../lib/report').Facts }} Shown  what was
  *   measured

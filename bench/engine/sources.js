@@ -11,7 +11,6 @@ const { OURS, judge } = require('./judge')
 /** @type {(table: Table) => import('../figures/sources').Source} */
 function sourceOf (table) {
   return {
-    sheet: table.hasSheetPerRow ? table.groups[0].rows[0].name : table.name,
     open (folder) {
       const { results, facts } = readData(table, folder)
       const shown = pickShown(table, results, facts)

@@ -1,8 +1,6 @@
 'use strict'
 // What a marker of a page can ask for: the tables of each bench, and every single figure, by words.
 
-const fs = require('node:fs')
-const path = require('node:path')
 const { TABLES, loadTable } = require('..')
 const { formatValue } = require('../engine/judge')
 const { sourceOf } = require('../engine/sources')
@@ -16,7 +14,6 @@ const { UserError } = require('../lib/run')
 /**
  * What a bench has to say about its own figures.
  * @typedef {object} Source
- * @property {string} sheet  `data/SHEET.csv` must exist
  * @property {(folder: string) => Opened} open  is given `data`
  *
  * @typedef {object} Opened
@@ -45,7 +42,7 @@ function openSources (folder) {
   const opened = new Map()
   const open = (/** @type {string} */ name) => {
     if (!TABLES.includes(name)) throw new UserError(`there are no figures "${name}": choose from ${TABLES.join(', ')}`)
-    const found = opened.get(name) ?? read(sourceOf(loadTable(name)), folder)
+    const found = opened.get(name) ?? sourceOf(loadTable(name)).open(folder)
     opened.set(name, found)
     return found
   }
@@ -69,12 +66,6 @@ function openSources (folder) {
       return found
     })
   }
-}
-
-/** @type {(source: Source, folder: string) => Opened} */
-function read ({ sheet, open }, folder) {
-  if (!fs.existsSync(path.join(folder, `${sheet}.csv`))) throw new UserError(`there is no data/${sheet}.csv`)
-  return open(folder)
 }
 
 /** @param {string} request */

@@ -2,10 +2,6 @@
 // What a chart says of its figures: how often each was measured, where, and whether they bear what the title claims.
 // The drawings themselves are in card.js, bars.js and lines.js.
 
-const { drawBars } = require('./bars')
-const { add, chooseLooks, drawChart, drawSymbol, saveChart, write } = require('./card')
-const { drawCurve, drawLines, toPercentiles } = require('./lines')
-
 // A case is uncertain if its slowest run and its fastest one differ by more than this share of the median.
 const SPREAD_MAX = 0.5
 // A machine is busy if others used this much of each core before the run,
@@ -99,13 +95,3 @@ function describeSetting (input, { machine, node }, counts, cache = 'page cache 
 exports.hedge = hedge
 exports.describeRuns = describeRuns
 exports.describeSetting = describeSetting
-exports.chooseLooks = chooseLooks
-exports.drawSymbol = drawSymbol
-exports.drawChart = drawChart
-exports.drawBars = drawBars
-exports.drawLines = drawLines
-exports.drawCurve = drawCurve
-exports.toPercentiles = toPercentiles
-exports.saveChart = saveChart
-exports.add = add
-exports.write = write

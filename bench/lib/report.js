@@ -1,5 +1,5 @@
 'use strict'
-// How figures are written: medians, text tables, CSV files, and the facts that a reader needs to judge a figure.
+// How figures are written: medians, text tables, and the facts that a reader needs to judge a figure.
 
 const fs = require('node:fs')
 const os = require('node:os')
@@ -133,39 +133,6 @@ function findVersion (name) {
   return file && JSON.parse(fs.readFileSync(file, 'utf8')).version
 }
 
-/**
- * @typedef {object} Sheet
- * @property {Facts} facts
- * @property {string[]} notes  what a reader has to know beside the facts, a line each
- * @property {string} columns
- * @property {Array<Array<string | number>>} rows
- */
-
-/** @param {Sheet} sheet */
-function formatCsv ({ facts: { command, machine, node, packages, input, load }, notes, columns, rows }) {
-  const facts = Object.entries({ command, machine, node, packages, input, load })
-    .flatMap(([name, value]) => value === undefined ? [] : `${name}: ${value}`)
-  const header = [...facts, ...notes].map((line) => `# ${line}`)
-  return [...header, columns, ...rows.map((row) => row.join(','))].join('\n') + '\n'
-}
-
-/**
- * What formatCsv made: the facts, all lines before the columns, and each row by its columns.
- * @param {string} file
- * @returns {{ facts: Facts, notes: string[], rows: Array<Record<string, string>> }}
- */
-function readCsv (file) {
-  const lines = fs.readFileSync(file, 'utf8').trim().split('\n')
-  const factOf = (/** @type {string} */ name) => lines.find((line) => line.startsWith(`# ${name}: `))?.slice(name.length + 4) ?? ''
-  const [columns, ...rows] = lines.filter((line) => !line.startsWith('#')).map((line) => line.split(','))
-  const [command, machine, node, packages, input, load] = ['command', 'machine', 'node', 'packages', 'input', 'load'].map(factOf)
-  return {
-    facts: { command, machine, node, packages, input, load },
-    notes: lines.filter((line) => line.startsWith('# ')).map((line) => line.slice(2)),
-    rows: rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])))
-  }
-}
-
 /** A line below a table. @param {Facts} facts */
 function describeFacts ({ command, machine, node, packages, input }) {
   return `\`${command}\` on ${machine}, Node ${node}${packages && `; ${packages}`}.${input ? ` ${input}.` : ''}`
@@ -193,7 +160,5 @@ exports.alignColumns = alignColumns
 exports.gatherFacts = gatherFacts
 exports.findVersion = findVersion
 exports.PEERS_FOLDER = PEERS_FOLDER
-exports.formatCsv = formatCsv
-exports.readCsv = readCsv
 exports.describeFacts = describeFacts
 exports.formatMarkdown = formatMarkdown

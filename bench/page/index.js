@@ -5,7 +5,8 @@
 const { createHash } = require('node:crypto')
 const fs = require('node:fs')
 const path = require('node:path')
-const { chooseLooks, drawBars, drawChart, drawSymbol } = require('../lib/charts')
+const { drawBars } = require('../lib/bars')
+const { chooseLooks, drawChart, drawSymbol } = require('../lib/card')
 
 const UPLOT = path.dirname(require.resolve('uplot/package.json'))
 const COLOURS = 5

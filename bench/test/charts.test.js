@@ -7,9 +7,10 @@ const { pickShown } = require('../engine/command')
 const { Results } = require('../engine/results')
 const { table } = require('../tables/layers')
 const { browserTest } = require('../../test/browser')
-const {
-  chooseLooks, drawBars, drawChart, drawCurve, drawLines, hedge, saveChart, toPercentiles
-} = require('../lib/charts')
+const { drawBars } = require('../lib/bars')
+const { chooseLooks, drawChart, saveChart } = require('../lib/card')
+const { hedge } = require('../lib/charts')
+const { drawCurve, drawLines, toPercentiles } = require('../lib/lines')
 const { makeFolder } = require('./support')
 
 const PNG_SIGNATURE = '89504e470d0a1a0a'

@@ -114,7 +114,7 @@ tape('bench --help: names every option and every layer', (t) => {
 tape('bench: a saved result is read back beside a new one; one that is not there is told before anything is measured', (t) => {
   const out = makeFolder(t)
   const few = ['--layers', 'log', '--stacks', 'checked', '--blocks', '16', '--records', '300', '--runs', '5', '--out', out]
-  const saved = path.join(out, 'mine.json')
+  const saved = path.join(out, 'mine.csv')
   t.equal(runBench(...few, '--save', saved).status, 0)
   const { status, stdout } = runBench(...few, '--with', saved)
   t.equal(status, 0)
@@ -122,10 +122,10 @@ tape('bench: a saved result is read back beside a new one; one that is not there
   t.ok(fs.readFileSync(path.join(out, 'images', 'report.html'), 'utf8').includes('mine'))
   const compared = runBench(...few, '--against', saved)
   t.ok(/^log checked 16 KiB .* at 5 runs/m.test(compared.stdout) && compared.stdout.includes('measured earlier'), compared.stdout)
-  fs.writeFileSync(path.join(out, 'other.json'), '{"version":1,"table":"limits","runs":[]}')
+  fs.writeFileSync(path.join(out, 'other.csv'), 'row,peer,at,run,figure,value\nappend-one,millrace,,1,ms,3\n')
   for (const [args, words] of [
-    [['--with', path.join(out, 'gone.json')], /^bench: --with: .*gone\.json/],
-    [['--with', path.join(out, 'other.json')], /has results of limits, not of layers/],
+    [['--with', path.join(out, 'gone.csv')], /^bench: --with: .*gone\.csv/],
+    [['--with', path.join(out, 'other.csv')], /has no results of layers/],
     [['--save', path.join(out, 'no', 'x.json')], /^bench: --save: there is no folder/],
     [['--against', 'nosuch'], /^bench: --against: "nosuch" is neither/]
   ]) {

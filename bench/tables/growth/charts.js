@@ -4,7 +4,9 @@
 
 const { hedgeOf } = require('../../engine/draw')
 const { OURS } = require('../../engine/judge')
-const { describeSetting, drawChart, drawLines } = require('../../lib/charts')
+const { drawChart } = require('../../lib/card')
+const { describeSetting } = require('../../lib/charts')
+const { drawLines } = require('../../lib/lines')
 const { formatSize } = require('../../lib/report')
 
 /** @typedef {import('../../engine/results').Results} Results */

@@ -39,7 +39,7 @@ const formatTime = (results) => (row, peer, at) => {
 /** @type {import('../../engine/row').Table} */
 exports.table = {
   name: 'layers',
-  about: 'Times every layer across block sizes, for each stack, and writes data/<layer>.csv, images/report.html and charts.',
+  about: 'Times every layer across block sizes, for each stack, and writes data/layers.csv, images/report.html and charts.',
   groups: [{ name: 'layers', title: 'Layers', rows }],
   peers,
   runs: 3,
@@ -47,7 +47,6 @@ exports.table = {
   budgetMs: 215_000,
   takes: { minutes: 4, bytes: 1.4e9 },
   records: DEFAULT_RECORDS,
-  hasSheetPerRow: true,
   aliases: { layers: 'rows', stacks: 'peers' },
   options: {
     blocks: { takes: 'LIST', about: 'block sizes in KiB', standard: DEFAULT_BLOCKS, read: toBlockSizes },

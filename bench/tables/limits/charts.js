@@ -3,7 +3,9 @@
 
 const { hedgeOf } = require('../../engine/draw')
 const { OURS, judge } = require('../../engine/judge')
-const { describeSetting, drawBars, drawChart } = require('../../lib/charts')
+const { drawBars } = require('../../lib/bars')
+const { drawChart } = require('../../lib/card')
+const { describeSetting } = require('../../lib/charts')
 const { readSource } = require('../../lib/logs')
 const { formatCount, formatSize } = require('../../lib/report')
 
