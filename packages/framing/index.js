@@ -29,6 +29,7 @@ const { Repacker } = require('./lib/repack')
 const {
   LineWalk, checkLine, findFirstLine, isWholeObject, looksLikeLines, withoutReturn
 } = require('./lib/lines')
+const { SUMS_POSITIONS, SUMS_SIZE, encodeSums, readSums } = require('./lib/sums')
 const { FRAME_HEAD_SIZE, OffsetFraming, isAllZero, offsetFramings } = require('./lib/offset-framing')
 
 /**
@@ -45,6 +46,7 @@ const { FRAME_HEAD_SIZE, OffsetFraming, isAllZero, offsetFramings } = require('.
  * @typedef {import('./lib/chunk-header').Rules} Rules
  * @typedef {import('./lib/head').Slot} Slot
  * @typedef {import('./lib/pack-commit').Tail} Tail
+ * @typedef {import('./lib/sums').SumsSlot} SumsSlot
  * @typedef {import('./lib/tail-walk').TailReport} TailReport
  * @typedef {import('./lib/offset-framing').Walk} Walk
  */
@@ -120,6 +122,10 @@ exports.findFirstLine = findFirstLine
 exports.isWholeObject = isWholeObject
 exports.looksLikeLines = looksLikeLines
 exports.withoutReturn = withoutReturn
+exports.SUMS_POSITIONS = SUMS_POSITIONS
+exports.SUMS_SIZE = SUMS_SIZE
+exports.encodeSums = encodeSums
+exports.readSums = readSums
 exports.FRAME_HEAD_SIZE = FRAME_HEAD_SIZE
 exports.OffsetFraming = OffsetFraming
 exports.isAllZero = isAllZero

@@ -112,9 +112,14 @@ class Appender {
         // If `flushNow` has written the commit meanwhile, it did what was to be prepared.
         if (preparing !== null) await preparing.catch((err) => { if (commit.state === 'closed') throw err })
       }
+      if (commit.state === 'closed' && 'announce' in store) {
+        const announcing = store.announce(this.#frame(commit, this.#target.ofSize(sizeMax)), commit)
+        if (announcing !== null) await announcing.catch((err) => { if (commit.state === 'closed') throw err })
+      }
       if (commit.state === 'closed') {
-        const { bytes } = this.#frame(commit, this.#target.ofSize(sizeMax))
-        const writing = blocks.appendSoon(bytes)
+        const framed = commit.framed ?? this.#frame(commit, this.#target.ofSize(sizeMax))
+        commit.state = 'framed'
+        const writing = blocks.appendSoon(framed.bytes)
         if (writing !== null) await writing
       }
       if (commit.state === 'framed') this.#noteWritten(commit)
@@ -149,7 +154,6 @@ class Appender {
   /** @type {(commit: Commit, target: Buffer) => Packed} */
   #frame (commit, target) {
     const { store } = this.#file
-    commit.state = 'framed'
     return (commit.framed = commit.asking === null ? store.frame(commit, target) : frameEach(store, commit, target))
   }
 
@@ -285,7 +289,10 @@ class Appender {
       store.checkpoints.prepareAppendNow(sizeMax)
       // With `fsync: 'always'` it is shown once it is durable. Until then its memory must not be used again.
       const target = durability.mode === 'always' ? Buffer.allocUnsafeSlow(sizeMax) : this.#target.ofSize(sizeMax)
-      blocks.appendNow(this.#frame(commit, target).bytes)
+      const framed = this.#frame(commit, target)
+      if ('announce' in store) store.announceNow(framed, commit)
+      commit.state = 'framed'
+      blocks.appendNow(framed.bytes)
       this.#noteWritten(commit)
     } catch (err) {
       this.#fail(commit, /** @type {Error} */ (err))

@@ -99,6 +99,11 @@ class CheckedStore {
     this._headBytes = head.bytes
   }
 
+  /** Names the log. */
+  get id () {
+    return this.header.id
+  }
+
   /** Logical position behind the last readable record. */
   get logEnd () {
     return this.file.end

@@ -83,6 +83,11 @@ class Commit {
     return given
   }
 
+  /** Whether an append has several records. */
+  get hasBatch () {
+    return this.recordCount > this.count
+  }
+
   /** @type {(index: number) => Buffer[]} the records of one append */
   recordsOf (index) {
     return this.records.slice(index === 0 ? 0 : this.ends[index - 1], this.ends[index])

@@ -183,8 +183,10 @@ class Durability {
     this.#isTimely = false
     this.#isDirty = false
     try {
+      const besides = 'syncBeside' in checkpoints ? checkpoints.syncBeside() : null
       const syncing = blocks.syncSoon()
       if (syncing !== null) await syncing
+      if (besides !== null) await besides
     } catch (err) {
       this.poison(/** @type {Error} */ (err))
     }

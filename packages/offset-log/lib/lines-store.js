@@ -10,6 +10,12 @@ const { LinePeeker, readLine } = require('./read/lines-record')
 
 const LINE_FEED = 10
 
+/**
+ * @typedef {import('./append/lines-checkpoints').LinesCheckpoints} LinesCheckpoints
+ * @typedef {import('./commit').Commit} Commit
+ * @typedef {import('@millrace/framing').Packed} Packed
+ */
+
 class LinesStore extends PlainStore {
   /**
    * @param {import('./load').LogFile} file
@@ -22,6 +28,8 @@ class LinesStore extends PlainStore {
     this.start = start
     /** Whether the last line has no line break yet. The next append writes it. */
     this.isUnbroken = false
+    /** Of a log that may be written; set once it is open. @type {LinesCheckpoints | null} */
+    this.sums = null
     /** Gets a record without waiting, if it can. */
     this.peek = new LinePeeker(this)
   }
@@ -64,10 +72,40 @@ class LinesStore extends PlainStore {
     return record.length + 1
   }
 
+  /** Names the log. @returns {Buffer | null} */
+  get id () {
+    return this.sums === null ? null : this.sums.id
+  }
+
+  /** @param {LinesCheckpoints} sums */
+  useSums (sums) {
+    this.sums = this.checkpoints = sums
+    this.supports.atomicBatch = true
+  }
+
+  /**
+   * Describes a commit beside the log before it is written.
+   * @type {(packed: Packed, commit: Commit) => Promise<void> | null} null if that is done
+   */
+  announce (packed, commit) {
+    return /** @type {LinesCheckpoints} */ (this.sums).announce(packed, commit.hasBatch)
+  }
+
+  /** The same without waiting. @type {(packed: Packed, commit: Commit) => void} */
+  announceNow (packed, commit) {
+    this.sums?.announceNow(packed, commit.hasBatch)
+  }
+
   /** @type {PlainStore['noteWritten']} */
   noteWritten (packed) {
     super.noteWritten(packed)
+    this.sums?.noteWritten()
     this.isUnbroken = false
+  }
+
+  /** Closes the file beside the log. @returns {Promise<void>} */
+  async closeBeside () {
+    await this.sums?.close()
   }
 
   /**

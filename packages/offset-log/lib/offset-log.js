@@ -169,7 +169,7 @@ class Log extends BaseLog {
       cb(null, {
         framing: store.name,
         codec: store.codecName,
-        id: 'header' in store ? store.header.id.toString('hex') : null,
+        id: store.id?.toString('hex') ?? null,
         size: store.end,
         since: this.since.value,
         blockSize: blocks.blockSize,
@@ -226,12 +226,18 @@ class Log extends BaseLog {
   /** @param {(err: Error | null) => void} cb */
   _shutDown (cb) {
     if (this._abandoned !== null) return toCallback(this._abandoned, cb)
-    const { blocks, durability, follower, waitingStreams } = this._file
+    const { blocks, durability, follower, store, waitingStreams } = this._file
     this._openLog?.forget()
     follower?.close()
     waitingStreams.close()
-    if (!this._isWritable) return blocks.close(cb)
-    toCallback(durability.finish(), (err) => blocks.close((closeErr) => cb(err ?? closeErr)))
+    const close = async () => {
+      const finishing = this._isWritable ? durability.finish() : Promise.resolve()
+      const failure = await finishing.then(() => null, (err) => err)
+      if (store !== null && 'closeBeside' in store) await store.closeBeside()
+      await promisesOf(blocks).close()
+      if (failure !== null) throw failure
+    }
+    toCallback(close(), cb)
   }
 
   /**

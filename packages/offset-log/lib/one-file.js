@@ -73,8 +73,7 @@ class Source {
 
   /** Names the log; null if its framing stores no id. @returns {Buffer | null} */
   get id () {
-    const { store } = this.#file
-    return 'header' in store ? store.header.id : null
+    return this.#file.store.id
   }
 
   /** Whether the file may lack records that its log had. */

@@ -36,6 +36,7 @@ class PlainStore {
     this.damage = null
     /** Position behind the last written record. */
     this.writtenEnd = 0
+    /** @type {NoCheckpoints | import('./append/lines-checkpoints').LinesCheckpoints} */
     this.checkpoints = new NoCheckpoints(this)
   }
 
@@ -52,6 +53,11 @@ class PlainStore {
   /** Where the records are in the file, from the first one on. */
   get extent () {
     return { start: 0, end: this.end }
+  }
+
+  /** These files do not name their log. @returns {Buffer | null} */
+  get id () {
+    return null
   }
 
   cacheStats () {

@@ -169,6 +169,85 @@ tape('lines: a reader in another process sees whole lines only', async (t) => {
   await log.close()
 })
 
+tape('lines: what another program does to a closed log is noticed, named and taken as it is', async (t) => {
+  const write = async (file) => {
+    const log = openJson(file)
+    await log.append([{ n: 1 }, { n: 2 }])
+    await log.close()
+  }
+  const cases = {
+    'it appends': [(text) => text + '{"n":3}\n', null, [1, 2, 3]],
+    'it appends without a line break': [(text) => text + '{"n":3}', null, [1, 2, 3]],
+    'it changes a line': [(text) => text.replace('2', '7'), /bytes before 16 are others/, [1, 7]],
+    'it cuts a line': [(text) => text.slice(0, 8), /has 8 bytes, and had 16/, [1]],
+    'it empties the file, as copytruncate does': [() => '', /has 0 bytes/, []],
+    'it puts a line before the others': [(text) => '{"n":0}\n' + text, /others/, [0, 1, 2]]
+  }
+  for (const [name, [change, said, numbers]] of Object.entries(cases)) {
+    const file = newPath('events.jsonl')
+    await write(file)
+    fs.writeFileSync(file, change(fs.readFileSync(file, 'utf8')))
+    const log = openJson(file)
+    t.deepEqual((await readAll(log)).values.map(({ n }) => n), numbers, name)
+    if (said === null) t.equal(log.recovery, null)
+    else t.match(log.recovery.changed, said)
+    await log.append({ n: 9 })
+    await log.close()
+    const again = openJson(file)
+    t.deepEqual((await readAll(again)).values.map(({ n }) => n), [...numbers, 9])
+    t.equal(again.recovery, null, 'once')
+    await again.close()
+  }
+})
+
+tape('lines: the file of sums can be removed, or be of anything, and a reader makes none', async (t) => {
+  const file = newPath('events.jsonl')
+  const sums = `${file}.sums`
+  const ids = new Set()
+  for (const spoil of [() => {}, () => {}, () => fs.rmSync(sums), () => fs.writeFileSync(sums, 'x'), () => fs.writeFileSync(sums, Buffer.alloc(50_000, 'MRsums1'))]) {
+    if (fs.existsSync(sums)) spoil()
+    const log = openJson(file)
+    await log.append({ n: 1 })
+    ids.add((await log.stats()).id)
+    t.equal(log.supports.atomicBatch, true)
+    await log.close()
+  }
+  t.equal(ids.size, 4, 'with the sums the name of the log is gone')
+  t.equal(fs.readFileSync(file, 'utf8'), '{"n":1}\n'.repeat(5))
+  fs.rmSync(sums)
+  const reader = openJson(file, { flags: 'r' })
+  t.equal(await reader.count(), 5)
+  await reader.close()
+  t.notOk(fs.existsSync(sums))
+})
+
+tape('lines: half a batch of a killed process is cut, and what was there before stays', async (t) => {
+  for (const fsync of ['always', 'interval', 'never']) {
+    for (let kept = 0; kept < 30; kept += 3) {
+      const file = newPath('events.jsonl')
+      const log = openJson(file, { fsync })
+      await log.append({ n: 0 })
+      await log.append([{ n: 1 }, { n: 2 }])
+      const before = fs.readFileSync(file)
+      // As if it was killed while it wrote: the sums describe the batch, and part of it is there.
+      const { blocks } = log._file
+      const copy = newPath('copy.jsonl')
+      const appendSoon = blocks.appendSoon.bind(blocks)
+      blocks.appendSoon = (bytes) => {
+        fs.writeFileSync(copy, Buffer.concat([before, bytes.subarray(0, kept)]))
+        fs.copyFileSync(`${file}.sums`, `${copy}.sums`)
+        return appendSoon(bytes)
+      }
+      await log.append([{ n: 3 }, { n: 4 }, { n: 5 }])
+      await log.close()
+      const opened = openJson(copy)
+      const expected = kept >= 24 ? [0, 1, 2, 3, 4, 5] : [0, 1, 2]
+      t.deepEqual((await readAll(opened)).values.map(({ n }) => n), expected, `${fsync}, ${kept} bytes`)
+      await opened.close()
+    }
+  }
+})
+
 tape('lines: a snapshot is the same text', async (t) => {
   const file = makeFile('\ufeff{"n":1}\r\n\n{"n":2}')
   const log = openJson(file)

@@ -1,0 +1,320 @@
+'use strict'
+// Describes each commit of a log of lines in `<log>.sums` before it is written, and how far the log is durable. After a
+// crash the next open knows from it which bytes are a whole commit.
+
+const { randomBytes } = require('node:crypto')
+const { BlockFile } = require('@millrace/block-file')
+const { promisesOf, toPromise } = require('@millrace/flow')
+const { SUMS_POSITIONS, SUMS_SIZE, crc32, encodeSums, readSums } = require('@millrace/framing')
+
+const SUFFIX = '.sums'
+// The next open computes the checksum of the bytes from the base on, so the base follows the durable end. It stays this
+// far behind, so that an open after a clean end still sees whether somebody changed the last lines.
+const BASE_DISTANCE = 256 * 1024
+// With `fsync: 'never'`, the log is synced after so many bytes, for the same reason.
+const UNSYNCED_SIZE_MAX = 64 * 1024 * 1024
+
+/**
+ * @typedef {import('../lines-store').LinesStore} LinesStore
+ * @typedef {import('../load').Mark} Mark
+ * @typedef {import('@millrace/framing').SumsSlot & { place: number }} FoundSlot
+ * @typedef {import('@millrace/framing').Packed} Packed
+ * @typedef {{ end: number, crc: number }} Sum  of the bytes from the base up to there
+ * @typedef {{ bytes: Buffer, place: number }} Slot
+ */
+
+class LinesCheckpoints {
+  #store
+  #sums
+  #id
+  #sequence
+  /** The place of the newest slot whose commit is in the log. */
+  #place
+  /** The places of the newest durable slot, and of the one that a running sync makes durable. */
+  #durablePlace
+  #syncingPlace
+  /** Whether the newest slot says that the log was closed. */
+  #isMarkedClean = false
+  /** Whether a durable slot says that this session writes. */
+  #isBegun = false
+  #base = 0
+  /** Of what is written. @type {Sum} */
+  #sum = { end: 0, crc: 0 }
+  /** Of what is being written, and the place of its slot. @type {Sum & { place: number } | null} */
+  #pending = null
+  /**
+   * Of what comes after a sync that may move the base up.
+   * @type {{ base: number, sum: Sum, pendingCrc: number } | null}
+   */
+  #next = null
+
+  /**
+   * @param {LinesStore} store
+   * @param {ReturnType<typeof BlockFile>} sums  open
+   * @param {FoundSlot[]} slots  the newest first
+   */
+  constructor (store, sums, [newest]) {
+    this.#store = store
+    this.#sums = sums
+    this.#id = newest?.id ?? randomBytes(16)
+    this.#sequence = newest?.sequence ?? 0
+    this.#place = this.#durablePlace = this.#syncingPlace = newest?.place ?? 0
+    /** Rises when positions may get other lines. */
+    this.epoch = newest?.epoch ?? 1
+    /** The log is durable up to here. */
+    this.durableEnd = 0
+  }
+
+  /** Names the log. */
+  get id () {
+    return this.#id
+  }
+
+  /**
+   * What opening has found. `slot`: the one that describes the log up to `end`, if there is one.
+   * @type {(found: { end: number, durable: number, slot: FoundSlot | null, isChanged: boolean }) => void}
+   */
+  begin ({ end, durable, slot, isChanged }) {
+    const isWhole = slot !== null && slot.end === end
+    this.#base = isWhole ? slot.base : end
+    this.#sum = { end, crc: isWhole ? slot.endCrc : 0 }
+    this.durableEnd = Math.min(durable, end)
+    this.#isMarkedClean = isWhole && slot.isClean
+    if (slot !== null) this.#place = this.#durablePlace = this.#syncingPlace = slot.place
+    if (isChanged) this.epoch++
+  }
+
+  /** Whether everything is on stable storage. */
+  get isClean () {
+    return this.durableEnd === this.#sum.end
+  }
+
+  /** Whether the sums say so. */
+  get isFinished () {
+    return this.isClean && this.#isMarkedClean
+  }
+
+  get #isAlways () {
+    return this.#store.file.durability.mode === 'always'
+  }
+
+  /** A place for the next slot: never that of one that may be needed. */
+  get #freePlace () {
+    const taken = [this.#place, this.#durablePlace, this.#syncingPlace]
+    return SUMS_POSITIONS.findIndex((_, place) => !taken.includes(place))
+  }
+
+  /** @type {(start: Sum, end: Sum, isClean?: boolean) => Slot} */
+  #encode (start, end, isClean = false) {
+    const bytes = encodeSums({
+      sequence: ++this.#sequence,
+      isClean,
+      takesLines: this.#isAlways,
+      id: this.#id,
+      epoch: this.epoch,
+      durable: Math.min(this.durableEnd, start.end),
+      base: this.#base,
+      start: start.end,
+      end: end.end,
+      startCrc: start.crc,
+      endCrc: end.crc
+    })
+    return { bytes, place: this.#freePlace }
+  }
+
+  /** @param {Slot} slot */
+  async #write ({ bytes, place }) {
+    await promisesOf(this.#sums).writeQuietly(bytes, SUMS_POSITIONS[place])
+  }
+
+  /** @param {Slot} slot */
+  #writeNow ({ bytes, place }) {
+    this.#sums.writeNow(bytes, SUMS_POSITIONS[place])
+  }
+
+  /** Writes a slot that describes the log as it is. @param {boolean} isClean */
+  async #describe (isClean) {
+    const slot = this.#encode(this.#sum, this.#sum, isClean)
+    await this.#write(slot)
+    await promisesOf(this.#sums).sync()
+    this.#noteDescribed(slot, isClean)
+  }
+
+  /** @param {boolean} isClean */
+  #describeNow (isClean) {
+    const slot = this.#encode(this.#sum, this.#sum, isClean)
+    this.#writeNow(slot)
+    this.#sums.syncNow()
+    this.#noteDescribed(slot, isClean)
+  }
+
+  /** @type {(slot: Slot, isClean: boolean) => void} */
+  #noteDescribed ({ place }, isClean) {
+    this.#place = this.#durablePlace = this.#syncingPlace = place
+    this.#isMarkedClean = isClean
+    this.#isBegun = !isClean
+  }
+
+  /** @returns {Promise<void> | null}  null if nothing is to do before an append */
+  prepareAppend () {
+    if (!this.#isBegun) return this.#beginSession()
+    if (this.#sum.end - this.durableEnd > UNSYNCED_SIZE_MAX) return this.#store.file.durability.sync()
+    return null
+  }
+
+  async #beginSession () {
+    const { blocks } = this.#store
+    // The next open then knows a killed process from a power cut. If it fails, it assumes a power cut.
+    await toPromise((cb) => blocks.markIntact(true, cb)).catch(() => {})
+    await this.#describe(false)
+  }
+
+  prepareAppendNow () {
+    if (this.#isBegun) return
+    this.#store.blocks.markIntact(true, () => {})
+    this.#describeNow(false)
+  }
+
+  /**
+   * Describes a commit before it is written.
+   * @type {(packed: Packed, isBatch: boolean) => Promise<void> | null} null if that is done
+   */
+  announce (packed, isBatch) {
+    const slot = this.#plan(packed, isBatch)
+    if (slot === null) return null
+    if (this.#isAlways || !this.#sums.hasSyncCalls || !this.#sums.canWriteNow) return this.#announceLater(slot)
+    this.#writeNow(slot)
+    return null
+  }
+
+  /** @param {Slot} slot */
+  async #announceLater (slot) {
+    await this.#write(slot)
+    if (this.#isAlways) await promisesOf(this.#sums).sync()
+  }
+
+  /** The same without waiting. @type {(packed: Packed, isBatch: boolean) => void} */
+  announceNow (packed, isBatch) {
+    const slot = this.#plan(packed, isBatch)
+    if (slot === null) return
+    this.#writeNow(slot)
+    if (this.#isAlways) this.#sums.syncNow()
+  }
+
+  /**
+   * With `fsync: 'always'` a commit of single records needs no slot: lines that are whole are whole records. A batch
+   * must be described on stable storage before any of its bytes may get there.
+   * @type {(packed: Packed, isBatch: boolean) => Slot | null}
+   */
+  #plan ({ bytes, tail: { end } }, isBatch) {
+    const pending = { end, crc: crc32(bytes, this.#sum.crc), place: this.#place }
+    this.#pending = pending
+    if (this.#next !== null) this.#next.pendingCrc = crc32(bytes, this.#next.sum.crc)
+    if (this.#isAlways && !isBatch) return null
+    const slot = this.#encode(this.#sum, pending)
+    pending.place = slot.place
+    return slot
+  }
+
+  /** The commit that was announced is in the log. */
+  noteWritten () {
+    const { end, crc, place } = /** @type {Sum & { place: number }} */ (this.#pending)
+    this.#pending = null
+    this.#sum = { end, crc }
+    this.#place = place
+    // It was synced before the commit was written.
+    if (this.#isAlways) this.#durablePlace = place
+    if (this.#next !== null) this.#next.sum = { end, crc: this.#next.pendingCrc }
+  }
+
+  /** @returns {Mark}  what a sync that begins now will cover */
+  mark () {
+    const { end } = this.#sum
+    if (end - this.#base > BASE_DISTANCE && this.#next === null) {
+      this.#next = { base: end, sum: { end, crc: 0 }, pendingCrc: 0 }
+    }
+    return { since: this.#store.file.writtenSince, end, shift: 0, chainCrc: 0, last: -1 }
+  }
+
+  /**
+   * Makes what the slots say durable beside the log: else a power cut could take what was promised. With
+   * `fsync: 'always'`, whole lines need no slot.
+   * @returns {Promise<void> | null}
+   */
+  syncBeside () {
+    return this.#isAlways ? null : this.#syncSums()
+  }
+
+  async #syncSums () {
+    const place = this.#syncingPlace = this.#place
+    await promisesOf(this.#sums).sync()
+    this.#durablePlace = place
+  }
+
+  completeNow () {
+    if (this.#isAlways) return
+    this.#sums.syncNow()
+    this.#durablePlace = this.#place
+  }
+
+  /** @param {Mark} mark  what is durable now */
+  synced (mark) {
+    this.noteSynced(mark)
+  }
+
+  /** @param {Mark} mark  what is durable now */
+  noteSynced ({ end }) {
+    this.durableEnd = Math.max(this.durableEnd, end)
+    const next = this.#next
+    if (next === null || next.base > this.durableEnd) return
+    this.#base = next.base
+    this.#sum = next.sum
+    if (this.#pending !== null) this.#pending.crc = next.pendingCrc
+    this.#next = null
+  }
+
+  /** Notes that the log is closed, and all of it durable. Call it after a sync, while nothing is being written. */
+  async finish () {
+    if (!this.isFinished) await this.#describe(true)
+  }
+
+  get canFinishNow () {
+    const { blocks, writtenEnd } = this.#store
+    return blocks.size.value === writtenEnd && this.#sums.hasSyncCalls && this.#sums.canWriteNow && this.#sums.isIdle
+  }
+
+  finishNow () {
+    this.#store.blocks.syncNow()
+    this.durableEnd = this.#sum.end
+    this.#describeNow(true)
+  }
+
+  close () {
+    return promisesOf(this.#sums).close()
+  }
+}
+
+/**
+ * Opens the sums of a log, or makes them.
+ * @param {LinesStore} store
+ * @returns {Promise<{ checkpoints: LinesCheckpoints, slots: FoundSlot[] }>}  the newest slot first
+ */
+async function openSums (store) {
+  const { blocks: { realPath }, file: { storage } } = store
+  const sums = BlockFile(realPath + SUFFIX, { cache: 0, storage, initial: () => Buffer.alloc(SUMS_SIZE) })
+  try {
+    await promisesOf(sums).ready()
+    const bytes = Buffer.alloc(SUMS_SIZE)
+    await promisesOf(sums).readInto(bytes.subarray(0, Math.min(SUMS_SIZE, sums.size.value)), 0)
+    // Somebody has cut it.
+    if (sums.size.value < SUMS_SIZE) await promisesOf(sums).append(bytes.subarray(sums.size.value))
+    const slots = readSums(bytes)
+    return { checkpoints: new LinesCheckpoints(store, sums, slots), slots }
+  } catch (err) {
+    await promisesOf(sums).close().catch(() => {})
+    throw err
+  }
+}
+
+exports.openSums = openSums
+exports.LinesCheckpoints = LinesCheckpoints

@@ -1,0 +1,117 @@
+'use strict'
+// Power cuts on a simulated disk, under a log of lines: it has an exact prefix of what was committed, with all that was
+// promised, and the file is JSON Lines.
+
+const tape = require('tape')
+const { SimulatedDisk, createRandom, inQuickRuns } = require('@millrace/testkit')
+const { jsonCodec } = require('@millrace/json-codec')
+const { OffsetLog } = require('..')
+
+const FILE = '/folder/events.jsonl'
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+const ROUNDS = process.env.LONG ? 3000 : inQuickRuns(90, 2)
+
+const openOn = (disk, options) => OffsetLog(FILE, { framing: 'lines', codec: jsonCodec, storage: disk.storage, cache: 2 ** 17, ...options })
+
+async function valuesOf (log) {
+  const values = []
+  for await (const value of log.stream({ seqs: false })) values.push(value)
+  return values
+}
+
+/** What any other program reads there. */
+function parse (disk) {
+  const text = disk.list().includes(FILE) ? disk.read(FILE).toString() : ''
+  return text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line))
+}
+
+function makeValue (random, n) {
+  return { n, text: 'x'.repeat(random(6) === 0 ? random(9000) : random(60)) }
+}
+
+/** Appends and syncs at random, and cuts the power now and then. @type {(fsync: string, check: Function) => Promise<void>} */
+async function runWorkload (random, fsync, check) {
+  const disk = new SimulatedDisk()
+  const log = openOn(disk, { fsync })
+  const commits = []
+  let n = 0
+  for (let step = 1 + random(8); step > 0; step--) {
+    const calls = Array.from({ length: 1 + random(3) }, () => {
+      const values = Array.from({ length: random(2) ? 1 : 2 + random(3) }, () => makeValue(random, n++))
+      return { values, isPromised: false }
+    })
+    commits.push(...calls)
+    const written = Promise.all(calls.map(({ values }) => log.append(values.length === 1 ? values[0] : values)))
+    if (random(2) === 0) await check(disk.crash(random), commits)
+    await written
+    if (fsync === 'always') for (const call of calls) call.isPromised = true
+    if (random(3) === 0) {
+      await log.sync()
+      for (const commit of commits) commit.isPromised = true
+    }
+    await check(disk.crash(random), commits)
+  }
+  await log.close()
+  for (const commit of commits) commit.isPromised = true
+  await check(disk.crash(random), commits)
+}
+
+/** @returns {Promise<number>}  how many commits are there */
+async function checkPrefix (t, name, disk, commits) {
+  const fail = (what) => t.fail(`${name}: ${what}`)
+  const log = openOn(disk)
+  const values = await valuesOf(log)
+  const counts = [0]
+  for (const commit of commits) counts.push(counts.at(-1) + commit.values.length)
+  const found = counts.indexOf(values.length)
+  const expected = commits.flatMap((commit) => commit.values).slice(0, values.length)
+  if (found === -1 || JSON.stringify(values) !== JSON.stringify(expected)) fail(`no prefix of the commits: ${values.map(({ n }) => n)}`)
+  const promised = commits.findLastIndex(({ isPromised }) => isPromised) + 1
+  if (found !== -1 && found < promised) fail(`${promised} commits were promised, ${found} are there`)
+  if (log.recovery?.changed) fail(`called changed: ${log.recovery.changed}`)
+  if (JSON.stringify(parse(disk)) !== JSON.stringify(values)) fail('the file is not these lines')
+  await log.append({ after: 1 })
+  await log.close()
+  const again = openOn(disk.crash(() => 0))
+  if (JSON.stringify(await valuesOf(again)) !== JSON.stringify([...values, { after: 1 }])) fail('what was appended afterwards is not there')
+  if (again.recovery !== null) fail(`recovered twice: ${JSON.stringify(again.recovery)}`)
+  await again.close()
+  return found
+}
+
+for (const fsync of ['always', 'interval', 'never']) {
+  tape(`lines: after a power cut the log is an exact prefix of the commits (${fsync}, seed ${seed})`, async (t) => {
+    let [cuts, whole] = [0, 0]
+    for (let round = 0; round < ROUNDS / 3; round++) {
+      const random = createRandom(seed + round)
+      await runWorkload(random, fsync, async (disk, commits) => {
+        cuts++
+        if (await checkPrefix(t, `seed ${seed + round}`, disk, commits) === commits.length) whole++
+      })
+    }
+    t.ok(cuts > whole && whole > 0, `${cuts} power cuts, ${whole} took nothing`)
+  })
+}
+
+tape(`lines: without the file of sums, whole lines are there, and all that was promised (seed ${seed})`, async (t) => {
+  let cuts = 0
+  for (let round = 0; round < ROUNDS / 6; round++) {
+    const random = createRandom(seed + round)
+    await runWorkload(random, 'always', async (disk, commits) => {
+      cuts++
+      const sums = disk.list().find((name) => name.endsWith('.sums'))
+      if (sums === undefined) return
+      await new Promise((resolve, reject) => disk.storage.unlink(sums, (err) => err ? reject(err) : resolve()))
+      const log = openOn(disk)
+      const values = []
+      for await (const value of log.stream({ seqs: false, onCorrupt: 'skip' })) values.push(value)
+      const all = commits.flatMap(({ values }) => values).map((value) => JSON.stringify(value))
+      if (!values.every((value) => all.includes(JSON.stringify(value)))) t.fail(`seed ${seed + round}: a line that nobody wrote`)
+      for (const { values: wanted, isPromised } of commits) {
+        if (isPromised && !wanted.every(({ n }) => values.some((value) => value.n === n))) t.fail(`seed ${seed + round}: a promised line is gone`)
+      }
+      await log.close()
+    })
+  }
+  t.pass(`${cuts} power cuts`)
+})
