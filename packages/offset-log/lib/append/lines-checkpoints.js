@@ -1,6 +1,10 @@
 'use strict'
-// Describes each commit of a log of lines in `<log>.sums` before it is written, and how far the log is durable. After a
+// Describes commits of a log of lines in `<log>.sums` before they are written, and how far the log is durable. After a
 // crash the next open knows from it which bytes are a whole commit.
+//
+// A commit of single records needs no description: each line that is whole is a whole record. A batch does. With
+// `fsync: 'always'`, its description is synced before the batch is written. Otherwise only that of the first batch is,
+// and from then on every commit is described: after a power cut, what is not described is not taken for whole.
 
 const { randomBytes } = require('node:crypto')
 const { BlockFile } = require('@millrace/block-file')
@@ -21,6 +25,8 @@ const UNSYNCED_SIZE_MAX = 64 * 1024 * 1024
  * @typedef {import('@millrace/framing').Packed} Packed
  * @typedef {{ end: number, crc: number }} Sum  of the bytes from the base up to there
  * @typedef {{ bytes: Buffer, place: number }} Slot
+ * @typedef {Sum & { place: number, isSynced: boolean }} Pending  what is being written, the place of the newest slot,
+ *   and whether that is durable
  */
 
 class LinesCheckpoints {
@@ -37,10 +43,12 @@ class LinesCheckpoints {
   #isMarkedClean = false
   /** Whether a durable slot says that this session writes. */
   #isBegun = false
+  /** Whether every commit is described. */
+  #describesAll = false
   #base = 0
   /** Of what is written. @type {Sum} */
   #sum = { end: 0, crc: 0 }
-  /** Of what is being written, and the place of its slot. @type {Sum & { place: number } | null} */
+  /** @type {Pending | null} */
   #pending = null
   /**
    * Of what comes after a sync that may move the base up.
@@ -109,7 +117,7 @@ class LinesCheckpoints {
     const bytes = encodeSums({
       sequence: ++this.#sequence,
       isClean,
-      takesLines: this.#isAlways,
+      takesLines: !this.#describesAll,
       id: this.#id,
       epoch: this.epoch,
       durable: Math.min(this.durableEnd, start.end),
@@ -166,12 +174,14 @@ class LinesCheckpoints {
     const { blocks } = this.#store
     // The next open then knows a killed process from a power cut. If it fails, it assumes a power cut.
     await toPromise((cb) => blocks.markIntact(true, cb)).catch(() => {})
+    this.#describesAll = false
     await this.#describe(false)
   }
 
   prepareAppendNow () {
     if (this.#isBegun) return
     this.#store.blocks.markIntact(true, () => {})
+    this.#describesAll = false
     this.#describeNow(false)
   }
 
@@ -182,15 +192,16 @@ class LinesCheckpoints {
   announce (packed, isBatch) {
     const slot = this.#plan(packed, isBatch)
     if (slot === null) return null
-    if (this.#isAlways || !this.#sums.hasSyncCalls || !this.#sums.canWriteNow) return this.#announceLater(slot)
+    const { isSynced } = /** @type {Pending} */ (this.#pending)
+    if (isSynced || !this.#sums.hasSyncCalls || !this.#sums.canWriteNow) return this.#announceLater(slot, isSynced)
     this.#writeNow(slot)
     return null
   }
 
-  /** @param {Slot} slot */
-  async #announceLater (slot) {
+  /** @type {(slot: Slot, isSynced: boolean) => Promise<void>} */
+  async #announceLater (slot, isSynced) {
     await this.#write(slot)
-    if (this.#isAlways) await promisesOf(this.#sums).sync()
+    if (isSynced) await promisesOf(this.#sums).sync()
   }
 
   /** The same without waiting. @type {(packed: Packed, isBatch: boolean) => void} */
@@ -198,19 +209,17 @@ class LinesCheckpoints {
     const slot = this.#plan(packed, isBatch)
     if (slot === null) return
     this.#writeNow(slot)
-    if (this.#isAlways) this.#sums.syncNow()
+    if (this.#pending?.isSynced) this.#sums.syncNow()
   }
 
-  /**
-   * With `fsync: 'always'` a commit of single records needs no slot: lines that are whole are whole records. A batch
-   * must be described on stable storage before any of its bytes may get there.
-   * @type {(packed: Packed, isBatch: boolean) => Slot | null}
-   */
+  /** @type {(packed: Packed, isBatch: boolean) => Slot | null} null if the commit needs no description */
   #plan ({ bytes, tail: { end } }, isBatch) {
-    const pending = { end, crc: crc32(bytes, this.#sum.crc), place: this.#place }
+    const isSynced = isBatch && (this.#isAlways || !this.#describesAll)
+    const pending = { end, crc: crc32(bytes, this.#sum.crc), place: this.#place, isSynced }
     this.#pending = pending
     if (this.#next !== null) this.#next.pendingCrc = crc32(bytes, this.#next.sum.crc)
-    if (this.#isAlways && !isBatch) return null
+    if (!isBatch && !this.#describesAll) return null
+    if (!this.#isAlways) this.#describesAll = true
     const slot = this.#encode(this.#sum, pending)
     pending.place = slot.place
     return slot
@@ -218,12 +227,11 @@ class LinesCheckpoints {
 
   /** The commit that was announced is in the log. */
   noteWritten () {
-    const { end, crc, place } = /** @type {Sum & { place: number }} */ (this.#pending)
+    const { end, crc, place, isSynced } = /** @type {Pending} */ (this.#pending)
     this.#pending = null
     this.#sum = { end, crc }
     this.#place = place
-    // It was synced before the commit was written.
-    if (this.#isAlways) this.#durablePlace = place
+    if (isSynced) this.#durablePlace = place
     if (this.#next !== null) this.#next.sum = { end, crc: this.#next.pendingCrc }
   }
 
@@ -237,12 +245,12 @@ class LinesCheckpoints {
   }
 
   /**
-   * Makes what the slots say durable beside the log: else a power cut could take what was promised. With
-   * `fsync: 'always'`, whole lines need no slot.
+   * Makes what the slots say durable beside the log. If every commit is described, a power cut could else take what was
+   * promised.
    * @returns {Promise<void> | null}
    */
   syncBeside () {
-    return this.#isAlways ? null : this.#syncSums()
+    return this.#describesAll ? this.#syncSums() : null
   }
 
   async #syncSums () {
@@ -252,7 +260,7 @@ class LinesCheckpoints {
   }
 
   completeNow () {
-    if (this.#isAlways) return
+    if (!this.#describesAll) return
     this.#sums.syncNow()
     this.#durablePlace = this.#place
   }
