@@ -33,7 +33,7 @@ const TAKES_LINES = 2
  * @property {number} endCrc
  */
 
-/** @param {SumsSlot} slot @returns {Buffer} */
+/** Encodes a slot. @param {SumsSlot} slot @returns {Buffer} */
 function encodeSums (slot) {
   const bytes = Buffer.alloc(SLOT_SIZE)
   MAGIC.copy(bytes)

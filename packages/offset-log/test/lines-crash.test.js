@@ -11,7 +11,9 @@ const FILE = '/folder/events.jsonl'
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const ROUNDS = process.env.LONG ? 3000 : inQuickRuns(90, 2)
 
-const openOn = (disk, options) => OffsetLog(FILE, { framing: 'lines', codec: jsonCodec, storage: disk.storage, cache: 2 ** 17, ...options })
+const openOn = ({ storage }, options) => {
+  return OffsetLog(FILE, { framing: 'lines', codec: jsonCodec, storage, cache: 2 ** 17, ...options })
+}
 
 async function valuesOf (log) {
   const values = []
@@ -29,7 +31,10 @@ function makeValue (random, n) {
   return { n, text: 'x'.repeat(random(6) === 0 ? random(9000) : random(60)) }
 }
 
-/** Appends and syncs at random, and cuts the power now and then. @type {(fsync: string, check: Function) => Promise<void>} */
+/**
+ * Appends and syncs at random, and cuts the power now and then.
+ * @type {(fsync: string, check: Function) => Promise<void>}
+ */
 async function runWorkload (random, fsync, check) {
   const disk = new SimulatedDisk()
   const log = openOn(disk, { fsync })

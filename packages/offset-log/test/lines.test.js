@@ -10,7 +10,7 @@ const { makeText, readLines } = require('../../framing/test/lines-oracle')
 const { OffsetLog } = require('..')
 
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
-const ROUNDS = process.env.LONG ? 5000 : 150
+const ROUNDS = process.env.LONG ? 5000 : 50
 const LINES = '{"n":1}\n{"n":2}\n'
 
 const openJson = (file, options) => OffsetLog(file, { framing: 'lines', codec: jsonCodec, ...options })
