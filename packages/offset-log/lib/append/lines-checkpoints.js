@@ -24,6 +24,7 @@ const UNSYNCED_SIZE_MAX = 64 * 1024 * 1024
  * @typedef {import('@millrace/framing').SumsSlot & { place: number }} FoundSlot
  * @typedef {import('@millrace/framing').Packed} Packed
  * @typedef {{ end: number, crc: number }} Sum  of the bytes from the base up to there
+ * @typedef {ReturnType<typeof BlockFile>} SumsFile
  * @typedef {{ bytes: Buffer, place: number }} Slot
  * @typedef {Sum & { place: number, isSynced: boolean }} Pending  what is being written, the place of the newest slot,
  *   and whether that is durable
@@ -31,6 +32,7 @@ const UNSYNCED_SIZE_MAX = 64 * 1024 * 1024
 
 class LinesCheckpoints {
   #store
+  /** Null of a new log, until its first append opens the file. @type {SumsFile | null} */
   #sums
   #id
   #sequence
@@ -58,7 +60,7 @@ class LinesCheckpoints {
 
   /**
    * @param {LinesStore} store
-   * @param {ReturnType<typeof BlockFile>} sums  open
+   * @param {SumsFile | null} sums  open
    * @param {FoundSlot[]} slots  the newest first
    */
   constructor (store, sums, [newest]) {
@@ -132,19 +134,20 @@ class LinesCheckpoints {
 
   /** @param {Slot} slot */
   async #write ({ bytes, place }) {
-    await promisesOf(this.#sums).writeQuietly(bytes, SUMS_POSITIONS[place])
+    await promisesOf(/** @type {SumsFile} */ (this.#sums)).writeQuietly(bytes, SUMS_POSITIONS[place])
   }
 
   /** @param {Slot} slot */
   #writeNow ({ bytes, place }) {
-    this.#sums.writeNow(bytes, SUMS_POSITIONS[place])
+    this.#sums?.writeNow(bytes, SUMS_POSITIONS[place])
   }
 
   /** Writes a slot that describes the log as it is. @param {boolean} isClean */
   async #describe (isClean) {
+    const sums = this.#sums ??= (await openFile(this.#store)).sums
     const slot = this.#encode(this.#sum, this.#sum, isClean)
     await this.#write(slot)
-    await promisesOf(this.#sums).sync()
+    await promisesOf(sums).sync()
     this.#noteDescribed(slot, isClean)
   }
 
@@ -152,7 +155,7 @@ class LinesCheckpoints {
   #describeNow (isClean) {
     const slot = this.#encode(this.#sum, this.#sum, isClean)
     this.#writeNow(slot)
-    this.#sums.syncNow()
+    this.#sums?.syncNow()
     this.#noteDescribed(slot, isClean)
   }
 
@@ -178,8 +181,9 @@ class LinesCheckpoints {
     await this.#describe(false)
   }
 
+  /** The file of a new log cannot be made without waiting: until then no batch is described. */
   prepareAppendNow () {
-    if (this.#isBegun) return
+    if (this.#isBegun || this.#sums === null) return
     this.#store.blocks.markIntact(true, () => {})
     this.#describesAll = false
     this.#describeNow(false)
@@ -193,7 +197,7 @@ class LinesCheckpoints {
     const slot = this.#plan(packed, isBatch)
     if (slot === null) return null
     const { isSynced } = /** @type {Pending} */ (this.#pending)
-    if (isSynced || !this.#sums.hasSyncCalls || !this.#sums.canWriteNow) return this.#announceLater(slot, isSynced)
+    if (isSynced || !this.#sums?.hasSyncCalls || !this.#sums.canWriteNow) return this.#announceLater(slot, isSynced)
     this.#writeNow(slot)
     return null
   }
@@ -201,7 +205,7 @@ class LinesCheckpoints {
   /** @type {(slot: Slot, isSynced: boolean) => Promise<void>} */
   async #announceLater (slot, isSynced) {
     await this.#write(slot)
-    if (isSynced) await promisesOf(this.#sums).sync()
+    if (isSynced) await promisesOf(/** @type {SumsFile} */ (this.#sums)).sync()
   }
 
   /** The same without waiting. @type {(packed: Packed, isBatch: boolean) => void} */
@@ -209,7 +213,7 @@ class LinesCheckpoints {
     const slot = this.#plan(packed, isBatch)
     if (slot === null) return
     this.#writeNow(slot)
-    if (this.#pending?.isSynced) this.#sums.syncNow()
+    if (this.#pending?.isSynced) this.#sums?.syncNow()
   }
 
   /** @type {(packed: Packed, isBatch: boolean) => Slot | null} null if the commit needs no description */
@@ -218,7 +222,7 @@ class LinesCheckpoints {
     const pending = { end, crc: crc32(bytes, this.#sum.crc), place: this.#place, isSynced }
     this.#pending = pending
     if (this.#next !== null) this.#next.pendingCrc = crc32(bytes, this.#next.sum.crc)
-    if (!isBatch && !this.#describesAll) return null
+    if ((!isBatch && !this.#describesAll) || this.#sums === null) return null
     if (!this.#isAlways) this.#describesAll = true
     const slot = this.#encode(this.#sum, pending)
     pending.place = slot.place
@@ -255,13 +259,13 @@ class LinesCheckpoints {
 
   async #syncSums () {
     const place = this.#syncingPlace = this.#place
-    await promisesOf(this.#sums).sync()
+    await promisesOf(/** @type {SumsFile} */ (this.#sums)).sync()
     this.#durablePlace = place
   }
 
   completeNow () {
     if (!this.#describesAll) return
-    this.#sums.syncNow()
+    this.#sums?.syncNow()
     this.#durablePlace = this.#place
   }
 
@@ -288,7 +292,8 @@ class LinesCheckpoints {
 
   get canFinishNow () {
     const { blocks, writtenEnd } = this.#store
-    return blocks.size.value === writtenEnd && this.#sums.hasSyncCalls && this.#sums.canWriteNow && this.#sums.isIdle
+    const sums = this.#sums
+    return blocks.size.value === writtenEnd && (sums === null || (sums.hasSyncCalls && sums.canWriteNow && sums.isIdle))
   }
 
   finishNow () {
@@ -297,8 +302,8 @@ class LinesCheckpoints {
     this.#describeNow(true)
   }
 
-  close () {
-    return promisesOf(this.#sums).close()
+  async close () {
+    if (this.#sums !== null) await promisesOf(this.#sums).close()
   }
 }
 
@@ -308,6 +313,12 @@ class LinesCheckpoints {
  * @returns {Promise<{ checkpoints: LinesCheckpoints, slots: FoundSlot[] }>}  the newest slot first
  */
 async function openSums (store) {
+  const { sums, slots } = await openFile(store)
+  return { checkpoints: new LinesCheckpoints(store, sums, slots), slots }
+}
+
+/** @type {(store: LinesStore) => Promise<{ sums: SumsFile, slots: FoundSlot[] }>} */
+async function openFile (store) {
   const { blocks: { realPath }, file: { storage } } = store
   const sums = BlockFile(realPath + SUFFIX, { cache: 0, storage, initial: () => Buffer.alloc(SUMS_SIZE) })
   try {
@@ -316,8 +327,7 @@ async function openSums (store) {
     await promisesOf(sums).readInto(bytes.subarray(0, Math.min(SUMS_SIZE, sums.size.value)), 0)
     // Somebody has cut it.
     if (sums.size.value < SUMS_SIZE) await promisesOf(sums).append(bytes.subarray(sums.size.value))
-    const slots = readSums(bytes)
-    return { checkpoints: new LinesCheckpoints(store, sums, slots), slots }
+    return { sums, slots: readSums(bytes) }
   } catch (err) {
     await promisesOf(sums).close().catch(() => {})
     throw err

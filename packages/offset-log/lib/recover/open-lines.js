@@ -4,7 +4,7 @@
 
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { crc32, findFirstLine, isWholeObject } = require('@millrace/framing')
-const { openSums } = require('../append/lines-checkpoints')
+const { LinesCheckpoints, openSums } = require('../append/lines-checkpoints')
 const { LinesStore } = require('../lines-store')
 const { LinesReader, findLineStart, locateLine } = require('../read/lines-reader')
 const { cutEnd } = require('./tail-copy')
@@ -18,7 +18,6 @@ const NOTHING_LOST = ['intact', 'unsynced']
  * @typedef {import('../load').LogFile} LogFile
  * @typedef {import('../load').Recovery} Recovery
  * @typedef {import('../append/lines-checkpoints').FoundSlot} FoundSlot
- * @typedef {import('../append/lines-checkpoints').LinesCheckpoints} LinesCheckpoints
  */
 
 /**
@@ -145,6 +144,7 @@ function describeChange ({ end, durable }, fileSize) {
 function openNewLines (file) {
   const store = new LinesStore(file, 0)
   store.setEnd(0)
+  store.useSums(new LinesCheckpoints(store, null, []))
   return store
 }
 
