@@ -23,7 +23,7 @@ class LinesStore extends PlainStore {
    */
   constructor (file, start) {
     super(file, 'lines')
-    this.supports = { atomicBatch: false, onCorrupt: true, compact: false, del: false, uniqueSeqs: false }
+    this.supports = { atomicBatch: true, onCorrupt: true, compact: false, del: false, uniqueSeqs: false }
     /** Where the first line begins: behind a byte-order mark. */
     this.start = start
     /** Whether the last line has no line break yet. The next append writes it. */
@@ -80,7 +80,6 @@ class LinesStore extends PlainStore {
   /** @param {LinesCheckpoints} sums */
   useSums (sums) {
     this.sums = this.checkpoints = sums
-    this.supports.atomicBatch = true
   }
 
   /**
