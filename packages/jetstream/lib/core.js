@@ -16,7 +16,6 @@ const DEPOSED_MS_MAX = 12_000
 const LOOK_AGAIN_MS = 250
 
 /**
- * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
  * @typedef {import('@millrace/offset-log/composing').Range} Range
  * @typedef {import('./options').Options} Options
  * @typedef {import('./opening').Opened} Opened

@@ -20,7 +20,6 @@ const { RecordStream } = require('./stream')
 /**
  * @typedef {import('./load').LogFile} LogFile
  * @typedef {import('./range').Range} Range
- * @typedef {import('./range').ReadOptions} ReadOptions
  * @typedef {{ file: LogFile, options: any }} Within  what a read reads, and the options that are left to check
  *
  * @typedef {{ backPressure: import('./back-pressure').BackPressure }} Appends  the part that appends
