@@ -63,8 +63,16 @@ function format (value) {
   return Number(value.toPrecision(3)).toLocaleString('en')
 }
 
-/** @param {number} ratio */
-const formatRatio = (ratio) => `${ratio < 9.95 ? ratio.toFixed(1) : Math.round(ratio)}×`
+/**
+ * The median of the ratios run by run, as in the charts and tables: what slowed a round slowed both.
+ * @param {import('./page.js').Cell} cell
+ * @param {import('./page.js').Cell} first
+ */
+function formatRatio ({ runs }, first) {
+  const ratios = runs.slice(0, first.runs.length).map((ms, run) => ms / first.runs[run]).sort((a, b) => a - b)
+  const ratio = (ratios[(ratios.length - 1) >> 1] + ratios[ratios.length >> 1]) / 2
+  return `${ratio < 9.95 ? ratio.toFixed(1) : Math.round(ratio)}×`
+}
 
 /** @param {string} name  of a variable of the style */
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`)
@@ -88,7 +96,7 @@ function figuresOf (layer, size) {
       stack,
       value: `${cell.scaled ? '~ ' : ''}${format(value)}`,
       range: least === most ? '' : `${least}–${most}`,
-      ratio: first ? formatRatio(cell.median / first.median) : ''
+      ratio: first ? formatRatio(cell, first) : ''
     }
   })
 }

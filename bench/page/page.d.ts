@@ -1,6 +1,7 @@
 // What the bench gives the browser, as JSON in the page.
 
-export interface Cell { median: number, min: number, max: number, scaled: boolean, runs: number }
+/** `runs`: the time of each, in the order in which the stacks took turns. */
+export interface Cell { median: number, min: number, max: number, scaled: boolean, runs: number[] }
 
 export interface Report {
   title: string

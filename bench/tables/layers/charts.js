@@ -124,7 +124,7 @@ function describeReport (results, shown) {
       cells: rows.map((row) => blockSizes.map((at) => {
         const place = { row: row.name, peer: peer.name, at }
         const found = results.summary(place)
-        return found ? { ...found, scaled: isScaled(results, place), runs: results.values(place).length } : null
+        return found ? { ...found, scaled: isScaled(results, place), runs: results.values(place) } : null
       }))
     })),
     layers: rows.map((row) => ({ name: row.name, meaning: row.what, bytes: bytes[/** @type {any} */ (row).log === 'binary' ? 'binary' : 'json'], records })),
