@@ -184,7 +184,7 @@ async function drawTails (results, { rows, peers, facts }, { title, subtitle, su
     subtitle,
     stacks: peers.map(({ label }) => label),
     marks: 'lines',
-    footer: [...doubt.footer, describeSetting(subject, facts, results.counts())]
+    footer: [...doubt.footer, describeSetting(subject, facts, countRuns(results))]
   }, (canvas) => drawCurve(canvas, panels))
 }
 

@@ -108,11 +108,6 @@ class Results {
   tail (row, peer) {
     return this.runs.flatMap((one) => one.row === row && one.peer === peer ? one.tail ?? [] : [])
   }
-
-  /** How often each case ran. */
-  counts () {
-    return [...this.byPlace.values()].map(({ length }) => length)
-  }
 }
 
 /** @param {Place} place */

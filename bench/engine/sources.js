@@ -8,16 +8,12 @@ const { OURS, judge } = require('./judge')
 /** @typedef {import('./row').Table} Table */
 /** @typedef {import('./results').Results} Results */
 
-/** @type {(table: Table) => import('../figures/sources').Source} */
-function sourceOf (table) {
-  return {
-    open (folder) {
-      const { results, facts } = readData(table, folder)
-      const shown = pickShown(table, results, facts)
-      const tables = Object.entries(table.tables ?? {}).map(([name, format]) => [name, () => format(results, shown)])
-      return { facts, tables: Object.fromEntries(tables), find: (key) => find(results, shown, key.split(' ')) }
-    }
-  }
+/** `folder`: `data`. @type {(table: Table, folder: string) => import('../figures/sources').Opened} */
+function openTable (table, folder) {
+  const { results, facts } = readData(table, folder)
+  const shown = pickShown(table, results, facts)
+  const tables = Object.entries(table.tables ?? {}).map(([name, format]) => [name, () => format(results, shown)])
+  return { facts, tables: Object.fromEntries(tables), find: (key) => find(results, shown, key.split(' ')) }
 }
 
 /**
@@ -59,4 +55,4 @@ function countJudged (results, rows, key) {
   return { values: [(key === 'met' ? met : judged).length], unit: 'count' }
 }
 
-exports.sourceOf = sourceOf
+exports.openTable = openTable

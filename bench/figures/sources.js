@@ -3,7 +3,7 @@
 
 const { TABLES, loadTable } = require('..')
 const { formatValue } = require('../engine/judge')
-const { sourceOf } = require('../engine/sources')
+const { openTable } = require('../engine/sources')
 const { describeFacts, formatCount, median } = require('../lib/report')
 const { UserError } = require('../lib/run')
 
@@ -13,13 +13,10 @@ const { UserError } = require('../lib/run')
 
 /**
  * What a bench has to say about its own figures.
- * @typedef {object} Source
- * @property {(folder: string) => Opened} open  is given `data`
- *
  * @typedef {object} Opened
  * @property {Facts} facts
- * @property {Record<string, () => string>} [tables]  in Markdown; the one without a name is ''
- * @property {(key: string) => Found | undefined} [find]  by words with a space between two of them
+ * @property {Record<string, () => string>} tables  in Markdown; the one without a name is ''
+ * @property {(key: string) => Found | undefined} find  by words with a space between two of them
  */
 
 /**
@@ -42,7 +39,7 @@ function openSources (folder) {
   const opened = new Map()
   const open = (/** @type {string} */ name) => {
     if (!TABLES.includes(name)) throw new UserError(`there are no figures "${name}": choose from ${TABLES.join(', ')}`)
-    const found = opened.get(name) ?? sourceOf(loadTable(name)).open(folder)
+    const found = opened.get(name) ?? openTable(loadTable(name), folder)
     opened.set(name, found)
     return found
   }
@@ -61,7 +58,7 @@ function openSources (folder) {
       const [name, ...rest] = words
       const { facts, find } = open(name)
       const key = rest.join(' ')
-      const found = Object.hasOwn(facts, key) ? facts[/** @type {keyof Facts} */ (key)] : find?.(key)
+      const found = Object.hasOwn(facts, key) ? facts[/** @type {keyof Facts} */ (key)] : find(key)
       if (found === undefined) throw new UserError(`data has no figure "${words.join(' ')}"`)
       return found
     })
