@@ -4,6 +4,7 @@
 
 const { LogError } = require('@millrace/errors')
 const { callbackOrPromise, toCallback } = require('@millrace/flow')
+const { checkLine } = require('@millrace/framing')
 const { closing } = require('./files')
 const { parseConvertOptions } = require('./options')
 const { openSource } = require('./source')
@@ -42,7 +43,7 @@ const BATCH_SIZE_MAX = 4 * 1024 * 1024
  */
 
 /**
- * Makes a checked log with the records of another log, in order. Afterwards `to` is whole and verified, or does not
+ * Makes a log with the records of another log, in order. Afterwards `to` is whole and verified, or does not
  * exist. After an interruption, the same call continues.
  * @overload
  * @param {string | URL} from  never written to
@@ -94,11 +95,11 @@ class Conversion {
 
   /** @param {Plan} plan */
   constructor (plan) {
-    const { from, to, source } = plan
+    const { from, to, source, framing } = plan
     this.#plan = plan
     this.#transcoder = createTranscoder(plan)
     this.#source = openSource(from, source)
-    this.#target = new Target(to, source.storage)
+    this.#target = new Target(to, framing, source.storage)
   }
 
   /** @returns {Promise<Result>} */
@@ -155,10 +156,10 @@ class Conversion {
   }
 
   async #agreeOnManifest () {
-    const { source: { blockSize, onCorrupt } } = this.#plan
+    const { framing, source: { blockSize, onCorrupt } } = this.#plan
     const { size: sourceSize = 0, format = '' } = this.#source
     const { from } = this.#transcoder
-    await this.#target.agreeOnManifest({ sourceSize, format, blockSize, onCorrupt, from, to: this.#codecName })
+    await this.#target.agreeOnManifest({ sourceSize, format, blockSize, onCorrupt, framing, from, to: this.#codecName })
   }
 
   /** @type {(err: unknown) => never} */
@@ -189,7 +190,7 @@ class Conversion {
       onBatch: () => this.#report('resume', this.#resumedCount, reader),
       createError: (what, offset) => new LogError('ERR_SOURCE_CHANGED', `convert: ${what}: the source has changed since the ` +
         `conversion began, or ${this.#target.path} has been damaged; begin anew with resume: false`, { offset })
-    })
+    }).catch((err) => { throw this.#target.damagedError(err) ?? err })
     this.#recordCount = this.#resumedCount
   }
 
@@ -216,7 +217,7 @@ class Conversion {
   /** @type {(bytes: Buffer, seq: number) => Buffer | null} */
   #make (bytes, seq) {
     try {
-      return this.#transcoder.encode(bytes, seq)
+      return this.#encode(bytes, seq)
     } catch (err) {
       if (this.#plan.onBadRecord(/** @type {any} */ (err), { seq, bytes }) !== true) throw err
       this.#leftOutCount++
@@ -224,10 +225,18 @@ class Conversion {
     }
   }
 
+  /** @type {(bytes: Buffer, seq: number) => Buffer} throws a LogError if the codecs or the framing refuse the record */
+  #encode (bytes, seq) {
+    const record = this.#transcoder.encode(bytes, seq)
+    const err = this.#plan.framing === 'lines' ? checkLine(record) : null
+    if (err === null) return record
+    throw new LogError(err.code, `convert: the record at ${seq} cannot be a line (${err.message})`, { cause: err, offset: seq })
+  }
+
   /** @type {(bytes: Buffer, seq: number) => boolean} */
   #cannotBeMade (bytes, seq) {
     try {
-      this.#transcoder.encode(bytes, seq)
+      this.#encode(bytes, seq)
       return false
     } catch {
       return true
@@ -236,7 +245,7 @@ class Conversion {
 
   /** Opens the source anew, and reads both files again from the beginning unless `verify` is false. */
   async #check () {
-    const { from, source: options, verify, onRecord } = this.#plan
+    const { from, framing, source: options, verify, onRecord } = this.#plan
     const before = this.#source
     const again = this.#source = openSource(from, options)
     await before.close()
@@ -247,7 +256,7 @@ class Conversion {
     }
     if (!verify && !onRecord && !this.#isPublished) return
     const path = this.#isPublished ? this.#target.to : this.#target.path
-    const made = openSource(path, { format: 'checked', storage: options.storage })
+    const made = openSource(path, { format: framing, storage: options.storage })
     await closing(made, async () => {
       await made.ready()
       await this.#compareAll(again.createReader(), made.createReader(), path)

@@ -12,7 +12,8 @@ const BLOCK_SIZE_MAX = 2 ** 24
 const BATCH_SIZE = 1000
 const BATCH_SIZE_MAX = 2 ** 20
 const SOURCE_NAMES = ['format', 'blockSize', 'onCorrupt', 'storage']
-const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 'resume', 'verify', 'signal', 'onProgress', 'onRecord',
+const FRAMINGS = ['checked', 'lines']
+const CONVERT_NAMES = [...SOURCE_NAMES, 'framing', 'fromCodec', 'toCodec', 'batchSize', 'resume', 'verify', 'signal', 'onProgress', 'onRecord',
   'onBadRecord']
 
 /** @typedef {import('./formats').Format} Format */
@@ -48,6 +49,9 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 're
 
 /**
  * @typedef {object} OwnOptions
+ * @property {'checked' | 'lines'} [framing]  of the new log; `checked` by default. Each record of a log of lines is one
+ *   line of text, as a JSON codec makes it; another one fails with `ERR_RECORD_UNREPRESENTABLE`. Such a log does not
+ *   store the name of its codec
  * @property {Codec} [fromCodec]  decodes each record of the old log. Without codecs, or if both are the same, bytes
  *   are copied unchanged
  * @property {Codec} [toCodec]  encodes each record for the new log, which stores its name. Without it, the name in
@@ -95,10 +99,12 @@ function isPath (path) {
  * @param {ConvertOptions} [options]
  * @throws {TypeError}  ERR_INVALID_ARGUMENT
  */
+// eslint-disable-next-line complexity -- a default for each option
 function parseConvertOptions (from, to, options = {}) {
   const source = parseSourceOptions('convert', from, options, CONVERT_NAMES)
   if (!isPath(to)) throw misuse(`convert: expected the path of a new log, got ${String(to)}`)
-  const { fromCodec, toCodec, batchSize = BATCH_SIZE, resume = true, verify = true, signal } = options
+  const { framing = 'checked', fromCodec, toCodec, batchSize = BATCH_SIZE, resume = true, verify = true, signal } = options
+  checkOneOf('convert', 'framing', framing, FRAMINGS)
   checkCodecs(fromCodec, toCodec)
   checkWhole('convert', 'batchSize', batchSize, 1, BATCH_SIZE_MAX)
   checkOneOf('convert', 'resume', resume, [true, false])
@@ -112,6 +118,7 @@ function parseConvertOptions (from, to, options = {}) {
     from: resolvePath(from, source.storage),
     to: resolvePath(to, source.storage),
     source,
+    framing,
     fromCodec,
     toCodec,
     batchSize,

@@ -214,7 +214,7 @@ async function chooseFormat (blocks, path, options) {
   // An empty file may be of any format.
   if (size === 0) return { format: format ?? 'empty', codec: null, log: null, end: 0 }
   if (format !== undefined && format in blockFormats) return chooseBlocks(path, format, size, storage)
-  const { opened, reason } = await openLog(path, storage)
+  const { opened, reason } = await openLog(path, format, storage)
   try {
     if (format !== undefined && opened?.format !== format) throw anotherFormat(path, format, opened, reason)
     const names = format === undefined ? await detectBlocks(blocks, blockSize) : []
@@ -245,9 +245,13 @@ async function chooseBlocks (path, format, size, storage) {
 }
 
 // If it is no log of these formats, `reason` says why.
-/** @type {(path: string, storage: Options['storage']) => Promise<{ opened: Chosen | null, reason?: Error }>} */
-async function openLog (path, storage) {
-  const log = OffsetLog(path, { flags: 'r', storage })
+/**
+ * @type {(path: string, format: Options['format'], storage: Options['storage']) =>
+ *   Promise<{ opened: Chosen | null, reason?: Error }>}
+ */
+async function openLog (path, format, storage) {
+  // Any text may be lines, but only JSON shows it.
+  const log = OffsetLog(path, { flags: 'r', framing: format === 'lines' ? format : 'checked', storage })
   try {
     await log.ready()
   } catch (/** @type {any} */ err) {

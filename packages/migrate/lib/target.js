@@ -13,6 +13,10 @@ const { readLog } = require('./record-reader')
 
 const MANIFEST_VERSION = 1
 const MANIFEST_SIZE_MAX = 64 * 1024
+/** How much of a file is read at once to find its last line, in bytes. */
+const TAIL_SIZE = 64 * 1024
+/** Of the file that a log of lines has beside it while it is written. */
+const SUMS_SUFFIX = '.sums'
 
 /** @typedef {import('@millrace/block-file').Storage} Storage */
 
@@ -24,12 +28,14 @@ const MANIFEST_SIZE_MAX = 64 * 1024
  * @property {string} format
  * @property {number} blockSize
  * @property {string} onCorrupt
+ * @property {string} framing  of the new log
  * @property {string} from  codec; empty if bytes are copied
  * @property {string} to
  */
 
 class Target {
   #manifestPath
+  #framing
   #storage
   /** @type {ReturnType<typeof OffsetLog> | null} while it is open */
   #log = null
@@ -40,9 +46,10 @@ class Target {
   /** @type {import('@millrace/block-file').StorageLock | null} */
   #held = null
 
-  /** @param {string} to @param {Storage} storage */
-  constructor (to, storage) {
+  /** @param {string} to @param {'checked' | 'lines'} framing @param {Storage} storage */
+  constructor (to, framing, storage) {
     this.to = to
+    this.#framing = framing
     this.path = `${to}.converting`
     this.#manifestPath = `${to}.converting.json`
     this.#storage = storage
@@ -76,6 +83,7 @@ class Target {
   /** Removes what an interrupted conversion left. */
   async removeLeftovers () {
     await remove(this.#storage, this.path)
+    await remove(this.#storage, this.path + SUMS_SUFFIX)
     await this.removeManifest()
   }
 
@@ -100,20 +108,46 @@ class Target {
   // Opens the unfinished log, with what an interrupted conversion left in it. The codec takes and gives bytes.
   /** @type {(codec: import('./options').Codec) => Promise<void>} */
   async open (codec) {
-    const log = OffsetLog(this.path, { codec, storage: this.#storage })
+    if (this.#framing === 'lines') await this.#cutLastLine()
+    const log = OffsetLog(this.path, { codec, framing: this.#framing, storage: this.#storage })
     await log.ready().catch((err) => { throw err.code === 'ERR_CODEC_MISMATCH' ? this.#notOurs(err) : err })
     this.#log = log
     this.#isEmpty = log.since.value === -1
     const { damage = [], keptAt = null } = log.recovery ?? {}
-    if (damage.length > 0) {
-      throw new LogError('ERR_LOG_CORRUPT', `convert: the unfinished ${this.path} is damaged: ${damage[0].what}; begin anew with ` +
-        'resume: false', { offset: damage[0].offset, path: this.path })
-    }
+    if (damage.length > 0) throw this.#damaged(damage[0].what, damage[0].offset)
     // Half a commit of an earlier run: the source has all of it.
     if (keptAt !== null) await remove(this.#storage, keptAt)
     const { framing } = await log.stats()
-    if (framing === 'checked') return
+    if (framing === this.#framing) return
     throw misuse(`convert: ${this.path} is not the unfinished log of a conversion, but a log of ${framing}; move it away`)
+  }
+
+  /** A last line without a line break was cut off when it was written. To the log it may look like a whole record. */
+  async #cutLastLine () {
+    const file = BlockFile(this.path, { createFolder: true, cache: 0, storage: this.#storage })
+    await promisesOf(file).ready()
+    await closing(file, async () => {
+      let end = file.size.value
+      for (let isFound = false; end > 0 && !isFound;) {
+        const start = Math.max(0, end - TAIL_SIZE)
+        const index = (await promisesOf(file).read(start, end)).lastIndexOf('\n')
+        isFound = index !== -1
+        end = start + index + 1
+      }
+      if (end < file.size.value) await promisesOf(file).truncate(end)
+    })
+  }
+
+  /** @type {(what: string, offset: number | undefined, cause?: Error) => LogError} */
+  #damaged (what, offset, cause) {
+    return new LogError('ERR_LOG_CORRUPT', `convert: the unfinished ${this.path} is damaged: ${what}; begin anew with resume: false`,
+      { cause, offset, path: this.path })
+  }
+
+  /** If reading the unfinished log has met damage: the error that says so. @param {any} err */
+  damagedError (err) {
+    const isOurs = err?.code === 'ERR_LOG_CORRUPT' && err.path === this.path
+    return isOurs ? this.#damaged(err.message, err.offset, err) : null
   }
 
   /** @param {Error} cause */
@@ -127,7 +161,10 @@ class Target {
     return readLog({ log: this.#openLog, end: 0 })
   }
 
-  /** After a crash, all of the records are there or none. @type {(records: Buffer[]) => Promise<void>} */
+  /**
+   * After a crash, all of the records are there or none; in a log of lines perhaps the first ones.
+   * @type {(records: Buffer[]) => Promise<void>}
+   */
   async append (records) {
     this.#isEmpty = false
     await this.#openLog.append(records)
@@ -151,6 +188,8 @@ class Target {
   /** Afterwards `to` is there as a whole, and the manifest is not. */
   async publish () {
     if (await exists(this.#storage, this.to)) throw this.existsError()
+    // The log makes another one under its name.
+    await remove(this.#storage, this.path + SUMS_SUFFIX)
     await promisesOf(this.#storage).rename(this.path, this.to)
     await promisesOf(this.#storage).syncFolder(path.dirname(this.to))
     await this.removeManifest()

@@ -52,8 +52,7 @@ function framingError (folder, segments, asked) {
   }
   if (asked === undefined || asked === first.framing) return null
   return unknown(folder, `${folder} has a log of the framing ${first.framing} (${first.name}), and the option framing asks for ` +
-    `${asked}. Open it without the option, give another folder, or make a log of that framing of it with ` +
-    `\`millrace convert --to-framing ${asked}\``)
+    `${asked}. Open it without the option, or give another folder`)
 }
 
 /** @type {(folder: string, names: string[]) => LogError | null} by the names in a folder of slots */
