@@ -7,7 +7,7 @@ const {
   FRAME_TYPES, HEADER_POSITIONS, HEADER_SIZE, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, LENGTH_SIZE, PAGE_SIZE,
   RECORD_SIZE_MAX, SLOT_POSITIONS, SLOT_SIZE, TAIL_HEADER_SIZE, TAIL_SUFFIX
 } = require('./lib/layout')
-const { crc32, crc32OfFew, createShiftTable, shift } = require('./lib/crc32')
+const { crc32 } = require('./lib/crc32')
 const { damageError, describeFault, tooLargeToRead } = require('./lib/faults')
 const {
   CONTINUED_OFFSET, ChunkHeader, PAYLOAD_SIZE_OFFSET, readChunkHeader, writeChunkHeader
@@ -21,7 +21,7 @@ const {
   readHead
 } = require('./lib/head')
 const { SeqReservation, packCommit, packedSizeMax } = require('./lib/pack-commit')
-const { ChunkCursor, ChunkRun, ENTRY } = require('./lib/chunk-cursor')
+const { ChunkCursor, ENTRY } = require('./lib/chunk-cursor')
 const { assembleRecord, findReach, findRecordEnd } = require('./lib/frames')
 const { UNSURE_GAP, checkPage, findFrame, readNext } = require('./lib/pages')
 const { TailWalk } = require('./lib/tail-walk')
@@ -73,9 +73,6 @@ exports.SLOT_SIZE = SLOT_SIZE
 exports.TAIL_HEADER_SIZE = TAIL_HEADER_SIZE
 exports.TAIL_SUFFIX = TAIL_SUFFIX
 exports.crc32 = crc32
-exports.crc32OfFew = crc32OfFew
-exports.createShiftTable = createShiftTable
-exports.shift = shift
 exports.damageError = damageError
 exports.describeFault = describeFault
 exports.tooLargeToRead = tooLargeToRead
@@ -105,7 +102,6 @@ exports.SeqReservation = SeqReservation
 exports.packCommit = packCommit
 exports.packedSizeMax = packedSizeMax
 exports.ChunkCursor = ChunkCursor
-exports.ChunkRun = ChunkRun
 exports.ENTRY = ENTRY
 exports.assembleRecord = assembleRecord
 exports.findReach = findReach

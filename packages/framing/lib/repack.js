@@ -56,10 +56,6 @@ class Repacker {
     this.#header.previous = salt
   }
 
-  get end () {
-    return this.#pageStart + this.#offset
-  }
-
   // Adds a record, with a seq above those before.
   /** @type {(seq: number, buffer: Buffer, start: number, end: number) => void} */
   add (seq, buffer, start, end) {

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // Makes files of the checked framing by hand, from docs/internals/format.md alone: also what no writer of this version
 // makes, but every reader must read. Gaps, chunks that end anywhere, records split anywhere, padding, empty chunks.
@@ -9,6 +8,15 @@ const HEAD_SIZE = 32768
 const PAGE_SIZE = 16384
 const PIECE_SIZE = PAGE_SIZE - 40
 const TYPES = { record: 0, padding: 1, erased: 2, gap: 3 }
+
+/**
+ * @typedef {object} OpenChunk
+ * @property {number} position
+ * @property {number} continued
+ * @property {Buffer[]} parts
+ * @property {number} erased
+ * @property {boolean} isRestErased
+ */
 
 class LogBuilder {
   /**
@@ -28,7 +36,9 @@ class LogBuilder {
     this.erased = 0
     /** @type {Array<{ seq: number, data: Buffer, isErased: boolean }>} */
     this.frames = []
+    /** @type {Buffer[]} */
     this._parts = []
+    /** @type {OpenChunk | null} */
     this._open = null
   }
 
@@ -41,7 +51,7 @@ class LogBuilder {
     return this._open !== null
   }
 
-  /** Leaves out logical positions in front of the next chunk. */
+  /** Leaves out logical positions in front of the next chunk. @param {number} size */
   jump (size) {
     if (this._open) throw new Error('a chunk is open')
     this.shift += size
@@ -54,9 +64,13 @@ class LogBuilder {
     this.at += 40
   }
 
+  get _openChunk () {
+    return /** @type {OpenChunk} */ (this._open)
+  }
+
   /** @param {{ commitContinues: boolean }} options */
   close ({ commitContinues }) {
-    const { position, continued, parts, erased, isRestErased } = this._open
+    const { position, continued, parts, erased, isRestErased } = this._openChunk
     const payload = Buffer.concat(parts)
     const header = Buffer.alloc(40)
     header.writeUInt32BE(crc(payload), 4)
@@ -78,18 +92,22 @@ class LogBuilder {
     this._open = null
   }
 
-  /** A record, split where the page ends; the chunk must be open, with room for a length. */
+  /**
+   * A record, split where the page ends; the chunk must be open, with room for a length.
+   * @param {Buffer} data
+   * @param {{ isErased?: boolean }} [options]
+   */
   record (data, { isErased = false } = {}) {
     const bytes = isErased ? Buffer.alloc(data.length) : data
     this.frames.push({ seq: this.at + this.shift, data: bytes, isErased })
     this._length(isErased ? TYPES.erased : TYPES.record, data.length)
-    if (isErased) this._open.erased++
+    if (isErased) this._openChunk.erased++
     let done = 0
     while (done < bytes.length) {
       if (this._isFull) {
         this.close({ commitContinues: true })
         this.open(Math.min(bytes.length - done, PIECE_SIZE))
-        if (isErased) Object.assign(this._open, { erased: 1, isRestErased: true })
+        if (isErased) Object.assign(this._openChunk, { erased: 1, isRestErased: true })
       }
       const size = Math.min(bytes.length - done, this.room)
       this._put(bytes.subarray(done, done + size))
@@ -97,7 +115,7 @@ class LogBuilder {
     }
   }
 
-  /** Logical positions without a byte. */
+  /** Logical positions without a byte. @param {number} size */
   gap (size) {
     this._length(TYPES.gap, size)
     this.shift += size
@@ -109,7 +127,7 @@ class LogBuilder {
     if (!this._isFull) this._put(Buffer.alloc(this.room))
   }
 
-  /** Ends a chunk with up to three zeros that are no length. */
+  /** Ends a chunk with up to three zeros that are no length. @param {number} count */
   zeros (count) {
     this._put(Buffer.alloc(count))
   }
@@ -148,6 +166,7 @@ class LogBuilder {
     return bytes
   }
 
+  /** @param {{ sequence: number, epoch: number, end: number, logicalEnd: number, last: number }} slot */
   _encodeSlot ({ sequence, epoch, end, logicalEnd, last }) {
     const bytes = Buffer.alloc(512)
     bytes.writeUIntBE(sequence, 4, 6)
@@ -161,12 +180,14 @@ class LogBuilder {
     return bytes
   }
 
+  /** @type {(type: number, size: number) => void} */
   _length (type, size) {
     const bytes = Buffer.alloc(4)
     bytes.writeUInt32BE(type * 2 ** 30 + size)
     this._put(bytes)
   }
 
+  /** @param {Buffer} bytes */
   _put (bytes) {
     if (this._open) this._open.parts.push(bytes)
     else this._parts.push(bytes)
@@ -223,12 +244,13 @@ function takeStep (builder, random) {
   }
 }
 
-/** Sizes around all that the format sets store by. */
+/** Sizes around all that the format sets store by. @param {(limit: number) => number} random */
 function randomSize (random) {
   const near = [0, 0, 4, 40, 44, 256, PIECE_SIZE, PIECE_SIZE - 4, PAGE_SIZE, 2 * PIECE_SIZE][random(10)]
   return random(2) === 0 ? random(700) : Math.max(0, near - 3 + random(8))
 }
 
+/** @type {(random: (limit: number) => number, size: number) => Buffer} */
 function randomData (random, size) {
   if (random(5) === 0) return Buffer.alloc(size)
   const data = Buffer.alloc(size)

@@ -1,4 +1,3 @@
-// @ts-nocheck
 'use strict'
 // A slow, obvious decoder of the checked framing, written from docs/internals/format.md alone: it shares no line with
 // lib/.
@@ -13,17 +12,19 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return byte
 })
 
-/** Goes on from the checksum `seed`. */
+/** Goes on from the checksum `seed`. @type {(bytes: Buffer, seed?: number) => number} */
 function crc (bytes, seed = 0) {
   let state = ~seed
   for (let at = 0; at < bytes.length; at++) state = CRC_TABLE[(state ^ bytes[at]) & 255] ^ (state >>> 8)
   return ~state >>> 0
 }
 
+/** @type {(isTrue: boolean, message: string) => void} */
 function check (isTrue, message) {
   if (!isTrue) throw new Error(`by docs/internals/format.md: ${message}`)
 }
 
+/** @param {Buffer} bytes */
 function isZero (bytes) {
   return Buffer.alloc(bytes.length).equals(bytes)
 }
@@ -60,6 +61,7 @@ function decodeLog (file) {
  */
 function findLosses (file) {
   const header = decodeHeader(file)
+  /** @type {Chunk[]} */
   const chunks = []
   for (let at = HEAD_SIZE; at < file.length;) {
     const left = PAGE_SIZE - at % PAGE_SIZE
@@ -72,13 +74,14 @@ function findLosses (file) {
     if (chunk) chunks.push(chunk)
     at += chunk ? 40 + chunk.payload.length : left
   }
-  while (chunks.length > 0 && chunks.at(-1).commitContinues) chunks.pop()
+  while (chunks.at(-1)?.commitContinues) chunks.pop()
   decodeFrames(chunks)
   return chunks.flatMap(({ isBehindLoss, position }, index) => {
     return isBehindLoss ? [{ end: index === 0 ? header.base : chunks[index - 1].logicalEnd, position }] : []
   })
 }
 
+/** @param {Buffer} file */
 function decodeHeader (file) {
   check(file.length >= HEAD_SIZE, 'a file has a whole head')
   const bytes = file.subarray(0, 64)
@@ -95,6 +98,10 @@ function decodeHeader (file) {
   }
 }
 
+/**
+ * @param {Buffer} area
+ * @param {number} salt
+ */
 function decodeSlot (area, salt) {
   check(isZero(area.subarray(512)) && isZero(area.subarray(48, 512)), 'zeros around a slot')
   check(crc(area.subarray(4, 512), salt) === area.readUInt32BE(0), 'the crc of a slot')
@@ -149,10 +156,17 @@ function decodeChunks (bytes, { salt, base, hasGaps, start, previous, ahead = 0 
     epoch = chunk.epoch
     offset += 40 + payload.length
   }
-  check(chunks.length === 0 || !chunks.at(-1).commitContinues, 'the last chunk ends its commit')
+  check(!chunks.at(-1)?.commitContinues, 'the last chunk ends its commit')
   return chunks
 }
 
+/** @typedef {ReturnType<typeof decodeChunk>} Chunk */
+
+/**
+ * @param {Buffer} bytes  from the chunk on
+ * @param {number} at  its position in the file
+ * @param {number} salt
+ */
 function decodeChunk (bytes, at, salt) {
   check(bytes.length >= 44 || bytes.length >= 40, `a whole header at ${at}`)
   const size = bytes.readUInt16BE(8)
@@ -191,6 +205,7 @@ function decodeChunk (bytes, at, salt) {
  * @returns {Array<{ seq: number, data: Buffer, isErased: boolean }>}
  */
 function decodeFrames (chunks) {
+  /** @type {Array<{ seq: number, isErased: boolean, size: number, pieces: Buffer[] }>} */
   const frames = []
   let rest = 0
   let frameEnd = 0
@@ -199,8 +214,9 @@ function decodeFrames (chunks) {
     check(position + 40 + continued >= frameEnd, `the first frame of the chunk at ${at} is not behind the one before`)
     check(continued === Math.min(rest, PIECE_SIZE), `the chunk at ${at} continues ${continued} of ${rest} bytes`)
     if (continued > 0) {
-      frames.at(-1).pieces.push(payload.subarray(0, continued))
-      check(frames.at(-1).isErased === chunk.isRestErased, `the chunk at ${at} goes on as its record began`)
+      const last = frames[frames.length - 1]
+      last.pieces.push(payload.subarray(0, continued))
+      check(last.isErased === chunk.isRestErased, `the chunk at ${at} goes on as its record began`)
     }
     rest -= continued
     check(rest === 0 || payload.length === continued, `the chunk at ${at} is full of a record that goes on`)

@@ -5,7 +5,7 @@ const { spawnSync } = require('node:child_process')
 const path = require('node:path')
 const tape = require('tape')
 const { createRandom } = require('@millrace/testkit')
-const { crc32, crc32OfFew } = require('..')
+const { crc32, crc32OfFew } = require('../lib/crc32')
 const { crc } = require('./checked-oracle')
 
 const seed = Date.now() % 2 ** 31
