@@ -12,7 +12,7 @@ const { FileWatch } = require('./file-watch')
 const { SEGMENT_NAME, openMember } = require('./folder')
 const { close, open } = require('./open')
 const { fileStorage, resolvePath } = require('./storage')
-const { AdaptiveIo, RangeLock, closedError, fetch, fetchNow, rangeError } = require('./whole-io')
+const { endsAsLeft, AdaptiveIo, RangeLock, closedError, fetch, fetchNow, rangeError } = require('./whole-io')
 const { SharedCache } = require('./shared-cache')
 const { Peeker, scanBlocks, SpanReader } = require('./span-reader')
 const { Writer } = require('./writer')
@@ -181,6 +181,11 @@ class BlockFileHandle {
    */
   readIntoNow (target, offset, size, position) {
     return fetchNow(this._file, target, offset, size, position)
+  }
+
+  /** Whether the file ends where this process left it. True if only waiting could tell. */
+  get endsAsLeft () {
+    return endsAsLeft(this._file)
   }
 
   /** Reads an unsigned integer of 4 bytes. @type {(position: number, cb: Callback<number>) => void} */

@@ -353,6 +353,18 @@ class RangeLock {
   }
 }
 
+const END = Buffer.alloc(2)
+
+/**
+ * Whether the file ends at its size, by one short read: another program may have appended to it, or cut it.
+ * @param {OpenFile} file
+ */
+function endsAsLeft ({ handle, size: { value: size } }) {
+  if (handle === null || handle.readSync === undefined) return true
+  const before = Math.min(1, size)
+  return handle.readSync(END, 0, before + 1, size - before) === before
+}
+
 exports.files = files
 exports.readWhole = readWhole
 exports.readWholeSync = readWholeSync
@@ -369,3 +381,4 @@ exports.moved = moved
 exports.notReopened = notReopened
 exports.nameNotSynced = nameNotSynced
 exports.RangeLock = RangeLock
+exports.endsAsLeft = endsAsLeft

@@ -87,12 +87,21 @@ class LinesStore extends PlainStore {
    * @type {(packed: Packed, commit: Commit) => Promise<void> | null} null if that is done
    */
   announce (packed, commit) {
+    this._checkEnd()
     return /** @type {LinesCheckpoints} */ (this.sums).announce(packed, commit.hasBatch)
   }
 
   /** The same without waiting. @type {(packed: Packed, commit: Commit) => void} */
   announceNow (packed, commit) {
+    this._checkEnd()
     this.sums?.announceNow(packed, commit.hasBatch)
+  }
+
+  /** Any program can append to a text file. What it wrote must not be overwritten. */
+  _checkEnd () {
+    const { blocks, file: { durability } } = this
+    if (blocks.endsAsLeft) return
+    throw durability.poison(new Error(`another program has changed its end, ${blocks.size.value}; nothing was overwritten`))
   }
 
   /** @type {PlainStore['noteWritten']} */

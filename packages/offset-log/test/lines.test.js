@@ -200,6 +200,29 @@ tape('lines: what another program does to a closed log is noticed, named and tak
   }
 })
 
+tape('lines: what another program appends to an open log, or cuts off, is not overwritten', async (t) => {
+  for (const [name, change, left] of [
+    ['appended', (file) => fs.appendFileSync(file, '{"n":5}\n'), [1, 2, 5, 9]],
+    ['cut', (file) => fs.truncateSync(file, 8), [1, 9]],
+    ['emptied', (file) => fs.truncateSync(file, 0), [9]]
+  ]) {
+    for (const isSync of [false, true]) {
+      const file = newPath('events.jsonl')
+      const log = openJson(file)
+      await log.append({ n: 1 })
+      await log.append({ n: 2 })
+      change(file)
+      const append = async () => isSync ? log.appendSync({ n: 3 }) : log.append({ n: 3 })
+      t.equal((await failureOf(append)).code, 'ERR_LOG_POISONED', name)
+      await log.close().catch(() => {})
+      const again = openJson(file)
+      await again.append({ n: 9 })
+      t.deepEqual((await readAll(again)).values.map(({ n }) => n), left)
+      await again.close()
+    }
+  }
+})
+
 tape('lines: the file of sums can be removed, or be of anything, and a reader makes none', async (t) => {
   const file = newPath('events.jsonl')
   const sums = `${file}.sums`
