@@ -67,6 +67,20 @@ function outcomeOf (act) {
 /** Whether a member comes twice: then an earlier one is checked here, too, though the last one counts. */
 const isDoubled = (bytes) => /"(resourceLogs|scopeLogs|logRecords|resource|scope|schemaUrl)".*"\1"/s.test(bytes.toString())
 
+/** Whether a scope or a resource has no records: steps check its attributes, too, though nobody gets them. */
+function hasUnread (bytes) {
+  const isEmpty = (list) => !Array.isArray(list) || list.length === 0
+  try {
+    const { resourceLogs } = JSON.parse(bytes)
+    return isEmpty(resourceLogs) || resourceLogs.some((resource) => {
+      const scopes = resource?.scopeLogs
+      return isEmpty(scopes) || scopes.some((scope) => isEmpty(scope?.logRecords))
+    })
+  } catch {
+    return false
+  }
+}
+
 tape('steps: a byte-order mark that is torn is refused, also if a space or a new line comes in its place', (t) => {
   for (const torn of [[0xef, 0x20], [0xef, 0xbb, 0x0a], [0xef, 0x0a, 0xbf]]) {
     const bytes = Buffer.concat([Buffer.from(torn), Buffer.from('{"resourceLogs":[]}')])
@@ -120,9 +134,7 @@ tape('steps: damaged requests are refused as the readers of objects refuse them'
     const expected = outcomeOf(() => expectValues(encoding, bytes))
     const found = outcomeOf(() => valuesOf(encoding, bytes, { cuts }))
     if (expected === 'ERR_CODEC_DECODE') refused++
-    // The attributes of a scope without records are checked here, too, though nobody gets them.
-    const isUnread = Array.isArray(expected) && expected.length === 0
-    if (isJson && found === 'ERR_CODEC_DECODE' && (isUnread || isDoubled(bytes))) continue
+    if (isJson && found === 'ERR_CODEC_DECODE' && (hasUnread(bytes) || isDoubled(bytes))) continue
     try {
       deepStrictEqual(found, expected)
     } catch (err) {
