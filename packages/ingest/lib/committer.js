@@ -155,21 +155,26 @@ class Committer {
     this.#newCount = 0
     // The next write takes what comes meanwhile. So batches keep their order, even if a write is tried again.
     if (this.#writing > 0 || this.#waiting.length === 0) return
-    const batches = this.#waiting
-    this.#waiting = []
-    this.#writing = batches.length
-    for (const batch of batches) {
-      /** @type {(err: Error | null, seq: number) => void} */
-      const done = (err, seq) => this.#written(batch, err, seq)
-      this.#log.append(batch.records.length === 1 ? batch.records[0] : batch.records, done)
-    }
     // An append reserves room in the file, so its sync is faster. A write at once does not.
-    const isSynced = batches.some(({ ack }) => ack === 'synced')
+    const isSynced = this.#waiting.some(({ ack }) => ack === 'synced')
+    this.#hand()
     if (isSynced || this.#size > WRITE_NOW_SIZE || !this.#log.supports.flushSync) return
     try {
       this.#log.flushSync({ sync: false })
     } catch {
       // The callbacks of the appends get the failure, or the log writes by itself.
+    }
+  }
+
+  /** Gives the log what waits. */
+  #hand () {
+    const batches = this.#waiting
+    this.#waiting = []
+    this.#writing += batches.length
+    for (const batch of batches) {
+      /** @type {(err: Error | null, seq: number) => void} */
+      const done = (err, seq) => this.#written(batch, err, seq)
+      this.#log.append(batch.records.length === 1 ? batch.records[0] : batch.records, done)
     }
   }
 
@@ -299,9 +304,9 @@ class Committer {
     }
   }
 
-  /** For the end of the process. */
+  /** For the end of the process: nothing can wait for a write that is under way. */
   flushSync () {
-    this.#flush()
+    this.#hand()
     if (this.#log.supports.flushSync) this.#log.flushSync({ sync: false })
   }
 

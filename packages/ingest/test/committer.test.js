@@ -197,6 +197,22 @@ tape('committer: buffered batches are answered together, in order, before they a
   t.ok(committer.isIdle)
 })
 
+tape('committer: at the end of the process, what waits for a write under way is written too', async (t) => {
+  const log = createQuickLog()
+  const committer = createCommitter(log, { bufferMs: 60_000 })
+  log.supports.flushSync = false
+  committer.submit(RECORDS, 'written', () => {})
+  await nextTurn()
+  t.equal(log.appends, 1, 'in the hands of the log')
+  log.supports.flushSync = true
+  committer.submit(RECORDS, 'buffered', () => {})
+  committer.flushSync()
+  t.equal(log.appends, 2)
+  t.deepEqual(log.flushes, [false])
+  await nextTurn()
+  t.ok(committer.isIdle)
+})
+
 tape('committer: what does not fit is refused, and may be sent again later', async (t) => {
   const committer = createCommitter(createLog(0), { pendingSize: 2 })
   const answers = await Promise.allSettled(['written', 'buffered', 'synced'].map((ack) => submit(committer, ack)))
