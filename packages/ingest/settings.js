@@ -58,6 +58,7 @@ const settings = Object.freeze([
   ofLogs('max-age', 'days', 'drop records that are older: days, or 12h'),
   ofLogs('max-count', 'count', 'drop the oldest files of a log while it has more than this many'),
   ofLogs('segment-size', 'size', 'begin a new file before one becomes larger'),
+  ofLogs('framing', 'choice', 'the format of new logs: lines are files of JSON lines, read by any program', { choices: ['checked', 'lines'] }),
   ofLogs('compress', 'choice', 'compress files that are complete', { choices: ['gzip', 'zstd'] }),
   ofLogs('file-mode', 'text', 'the mode of new files in octal, such as 640, less the umask; 600 by default', { path: 'log.mode' }),
   own('access-log', 'text', 'write a line for each request into the log in this folder'),

@@ -9,7 +9,7 @@ const { withDictionary } = require('@millrace/dictionary')
 const { atExit, isTooFarAhead, onAbort, promisesOf } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SegmentedLog, SharedCache } = require('@millrace/segmented-log')
+const { SegmentedLog, SharedCache, listSegments } = require('@millrace/segmented-log')
 const { Committer } = require('./committer')
 const { Counter } = require('./counts/counter')
 const { Problem, unavailable } = require('./problem')
@@ -347,12 +347,16 @@ class NamedLogs {
 
   /** @param {string} name @returns {Promise<Log>} */
   async #openFolder (name) {
-    const { log: options, dictionary, limits } = this.#options
+    const { log: { framing, ...options }, dictionary, limits } = this.#options
+    const folder = path.join(this.#place.path, PREFIX + name)
+    // An existing log keeps its own.
+    const isNew = framing !== undefined && await isEmpty(folder, this.#place.storage)
     /** @type {any} */
-    const log = SegmentedLog(path.join(this.#place.path, PREFIX + name), {
+    const log = SegmentedLog(folder, {
       cache: this.#cache,
       openSegments: 2,
       ...options,
+      ...(isNew && { framing }),
       storage: this.#place.storage,
       codec: dictionary ? withDictionary(recordCodec) : recordCodec,
       strict: true,
@@ -433,6 +437,19 @@ class NamedLogs {
     await this.#owner?.close().catch((/** @type {any} */ err) => {
       if (err.code !== 'ABORT_ERR') this.#report(OWNER_FILE, err)
     })
+  }
+}
+
+/**
+ * Whether a folder has no log.
+ * @type {(folder: string, storage: import('@millrace/block-file').Storage) => Promise<boolean>}
+ */
+async function isEmpty (folder, storage) {
+  try {
+    return (await listSegments(folder, storage)).length === 0
+  } catch (/** @type {any} */ err) {
+    if (err.code === 'ENOENT') return true
+    throw err
   }
 }
 

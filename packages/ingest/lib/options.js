@@ -160,6 +160,7 @@ function parseOptions (options) {
   for (const [name, value] of Object.entries({ dictionary, requireKeys })) {
     if (typeof value !== 'boolean') throw misuse(`ingest: ${name} must be true or false, got ${String(value)}`)
   }
+  checkDictionary(dictionary, log)
   const folder = parseFolder(options.folder)
   checkNames('limits', options.limits ?? {}, Object.keys(LIMITS))
   const limits = checkNumbers('limits', /** @type {Limits} */ ({ ...LIMITS, ...options.limits }))
@@ -179,6 +180,11 @@ function parseOptions (options) {
     keysFile: keysFile ?? path.join(folder, 'keys.json'),
     ...checkNumbers('ingest', { bufferMs, openLogs, cache })
   }
+}
+
+/** @type {(dictionary: boolean, log: LogOptions) => void} */
+function checkDictionary (dictionary, { framing }) {
+  if (dictionary && framing === 'lines') throw misuse('ingest: lines cannot store a dictionary; leave dictionary or log.framing out')
 }
 
 /** @typedef {ReturnType<typeof parseOptions>} Options */

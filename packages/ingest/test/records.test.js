@@ -24,6 +24,21 @@ tape('records: one value, an array, lines, and gzip of them are stored as they c
   t.equal(end.reason, 'end')
 })
 
+tape('records: with log.framing lines, new logs are plain files of JSON lines, and others are read as before', async (t) => {
+  const before = await serve(t)
+  await before.post('/v1/logs/checked', '1')
+  await before.server.close()
+  const { post, read, folder } = await serve(t, { folder: before.folder, log: { framing: 'lines' } })
+  await post('/v1/logs/checked', '2')
+  t.deepEqual((await read('/v1/logs/checked')).records.map(({ value }) => value), [1, 2])
+  await post('/v1/logs/a', '[{"n":1},\r\n{"n":\n2}]')
+  const { records } = await read('/v1/logs/a')
+  t.deepEqual(records.map(({ value }) => value), [{ n: 1 }, { n: 2 }])
+  const [file] = fs.readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.jsonl'))
+  const lines = fs.readFileSync(path.join(folder, file), 'utf8').trimEnd().split('\n')
+  t.deepEqual(lines.map((line) => JSON.parse(line).value), [{ n: 1 }, { n: 2 }])
+})
+
 tape('records: bytes are kept: digits, repeated keys, spaces', async (t) => {
   const { post, ask } = await serve(t)
   await post('/v1/logs/a', '{"n":1.0,\n "big":12345678901234567890,"n":2e0}')

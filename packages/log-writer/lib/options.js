@@ -20,7 +20,7 @@ const QUEUE = Object.freeze({ count: 8192, bytes: 1024 * 1024 })
 const ELSEWHERE = Object.freeze({
   batch: Object.keys(BATCH),
   queue: Object.keys(QUEUE),
-  'the options of the log': ['maxSize', 'maxAge', 'maxCount', 'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'keep', 'fsync',
+  'the options of the log': ['maxSize', 'maxAge', 'maxCount', 'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'keep', 'framing', 'fsync',
     'cache', 'storage', 'maxRecordSize', 'maxPendingSize', 'lockTimeout', 'slots', 'mode']
 })
 

@@ -18,7 +18,7 @@ const LATENESS_MS = 500
 const KEY = /^(\d{1,6}):(\d{1,16})$/
 
 /** Given to each slot's log as they are. */
-const OF_WRITER = ['codec', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize', 'cache', 'segmentAge', 'segmentDay',
+const OF_WRITER = ['codec', 'framing', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize', 'cache', 'segmentAge', 'segmentDay',
   'openSegments', 'maxAge', 'storage', 'mode', 'signal']
 /** The names of all options of a slot. */
 const slotOptionNames = Object.freeze([...OF_WRITER, 'slots', 'segmentSize', 'maxSize', 'maxHeldSize'])
@@ -47,8 +47,8 @@ const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse
  */
 
 /**
- * @typedef {Pick<SegmentedLogOptions, 'codec' | 'fsync' | 'verify' | 'maxRecordSize' | 'maxPendingSize' | 'cache' |
- *   'segmentAge' | 'segmentDay' | 'openSegments' | 'maxAge' | 'storage' | 'mode' | 'signal'> &
+ * @typedef {Pick<SegmentedLogOptions, 'codec' | 'framing' | 'fsync' | 'verify' | 'maxRecordSize' | 'maxPendingSize' |
+ *   'cache' | 'segmentAge' | 'segmentDay' | 'openSegments' | 'maxAge' | 'storage' | 'mode' | 'signal'> &
  *   OwnSlotOptions} SlotLogOptions
  */
 

@@ -115,3 +115,17 @@ tape('messages: the command says --skip-damage, and one range is a range', async
   const { stderr } = await callCommand(['cat', folder, '--skip-damage'])
   t.match(stderr, /^millrace: left out 1 damaged range of /)
 })
+
+tape('folders: segments that are text files of JSON are read by the commands', async (t) => {
+  const folder = newPath('lines')
+  const log = SegmentedLog(folder, { framing: 'lines', codec: jsonCodec })
+  await log.append([{ n: 1 }, { n: 2 }])
+  await log.roll()
+  await log.append({ n: 3 })
+  await log.close()
+  const info = JSON.parse((await callCommand(['info', folder, '--json'])).stdout)
+  t.deepEqual([info.framing, info.segments, info.readAs, info.broken], ['lines', 2, 'json', []])
+  t.equal((await callCommand(['count', folder])).stdout, '3\n')
+  t.equal((await callCommand(['tail', '-n', '2', folder])).stdout, '{"n":2}\n{"n":3}\n')
+  t.equal((await callCommand(['cat', folder, '--where', 'n>2'])).stdout, '{"n":3}\n')
+})

@@ -34,6 +34,7 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: openNewLines }
  * @property {BlockFile} blocks
  * @property {Store} store  set by `load`
  * @property {RecordCodec} codec
+ * @property {Buffer | null} newId  the id of a new log; null for any
  * @property {number} maxRecordSize  in bytes
  * @property {number} maxPendingSize  in bytes
  * @property {boolean} verify  whether to check checksums

@@ -309,6 +309,7 @@ function createFile (path, parsed, durable, made) {
     blocks: BlockFile(path, { ...parsed.blocks, made }),
     store: null,
     codec: parsed.codec,
+    newId: parsed.id,
     maxRecordSize: parsed.maxRecordSize,
     maxPendingSize: parsed.maxPendingSize,
     verify: parsed.verify,

@@ -105,6 +105,7 @@ function parseOptions (options = {}) {
   return {
     codec: recordCodec,
     framing,
+    id: id === undefined ? null : Buffer.from(id, 'hex'),
     fsync,
     verify,
     skipsDamage: onCorrupt === 'skip',

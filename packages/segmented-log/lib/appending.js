@@ -227,7 +227,9 @@ class Appending {
     if (segments.last === before) await next.prepare()
     // What was appended meanwhile without waiting must be durable too. Somebody may do that all the time.
     while (segments.last === before && !this.#seal(before)) await sink.sync()
-    if (segments.last === before) this.#beginNext(before, (name) => openSegment(folder, name, options, next))
+    if (segments.last !== before) return
+    const file = { made: next, id: sourceOf(before).id }
+    this.#beginNext(before, (name) => openSegment(folder, name, options, file))
   }
 
   /** The same if the storage can neither name nor open a file without waiting. @param {Segment} before */
@@ -293,7 +295,7 @@ class Appending {
     if (next === null) return false
     try {
       if (!this.#seal(last)) return false
-      this.#beginNext(last, (name) => openSegment(folder, name, options, next))
+      this.#beginNext(last, (name) => openSegment(folder, name, options, { made: next, id: sourceOf(last).id }))
       return true
     } catch (/** @type {any} */ err) {
       if (next !== this.#next) next.discard().catch(() => {})

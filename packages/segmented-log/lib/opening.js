@@ -296,10 +296,13 @@ function createNext (options, { base, source, log }, suffix) {
 /**
  * Gives the next segment its name and opens it, before this returns. Its name is on stable storage before anybody sees
  * a record in it.
- * @type {(folder: string, name: SegmentName, options: Options, made: import('@millrace/block-file').NewFile) => any}
+ * @param {string} folder
+ * @param {SegmentName} name
+ * @param {Options} options
+ * @param {{ made: import('@millrace/block-file').NewFile, id: Buffer | null }} file  `id`: of the log
  */
-function openSegment (folder, { name }, { active }, made) {
-  return openNew(path.join(folder, name), active, made)
+function openSegment (folder, { name }, { active }, { made, id }) {
+  return openNew(path.join(folder, name), { ...active, id: id?.toString('hex') }, made)
 }
 
 /** Of the copy of a segment's chosen records: see keeping.js. */
@@ -334,8 +337,8 @@ async function finishKept (folder, options, listing) {
   Object.assign(listing, await list(folder, options))
 }
 
-/** What a segment has beside it as long as it is there: the checksums of its lines. */
-const LASTING = 'sums'
+/** What a plain segment of lines has beside it. A compressed one has checksums of its own. */
+const SUMS = 'sums'
 /** Files that are being made, were not removed yet, or mean nothing beside the lock of the folder. */
 const DISPOSABLE = /(^|\.)new$|^(gz|zst|lock)$/
 
@@ -348,12 +351,14 @@ async function cleanUp (folder, options, { segments, beside: all }) {
   const beside = all.filter(({ of, suffix }) => of !== newest && !suffix.startsWith('cut-'))
   if (beside.length === 0) return
   const names = new Set(segments.map(({ name }) => name))
+  const plain = new Set(segments.filter(({ format }) => format === null).map(({ name }) => name))
   /** @type {Set<string>} */
   const unclean = new Set()
   let hasRemoved = false
   for (const { name, of, suffix } of beside) {
-    if (names.has(of) && (isKeptMark(suffix) || suffix === LASTING)) continue
-    if (names.has(of) && !DISPOSABLE.test(suffix)) {
+    if (names.has(of) && isKeptMark(suffix)) continue
+    if (suffix === SUMS && plain.has(of)) continue
+    if (names.has(of) && suffix !== SUMS && !DISPOSABLE.test(suffix)) {
       unclean.add(of)
       continue
     }
@@ -369,6 +374,7 @@ async function cleanUp (folder, options, { segments, beside: all }) {
 }
 
 exports.CHOSEN_SUFFIX = CHOSEN_SUFFIX
+exports.SUMS = SUMS
 exports.SLACK = SLACK
 exports.BROKEN_CODES = BROKEN_CODES
 exports.DAMAGE_DISTANCE = DAMAGE_DISTANCE

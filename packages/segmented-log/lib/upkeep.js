@@ -7,6 +7,7 @@ const { isHeld } = require('@millrace/block-file')
 const { Turns } = require('@millrace/flow')
 const { compressFile, inflateFile } = require('./compressed/compress')
 const { remove, sizeOf } = require('./files')
+const { SUMS } = require('./opening')
 const { replaceFile } = require('./rewriting')
 
 /** A segment that was deleted from is probably deleted from again. */
@@ -214,6 +215,7 @@ class Upkeep {
         throw STOPPED
       }
       if (!await replaceFile(this.#core, segment, { from, ...file })) throw STOPPED
+      if (file.format !== null) await remove(storage, `${segment.path}.${SUMS}`)
       this.#left.delete(segment)
     }))
   }

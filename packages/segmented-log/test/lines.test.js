@@ -8,6 +8,7 @@ const zlib = require('node:zlib')
 const tape = require('tape')
 const { withDictionary } = require('@millrace/dictionary')
 const { jsonCodec } = require('@millrace/json-codec')
+const { OffsetLog } = require('@millrace/offset-log')
 const { collect, createRandom, failureOf, newPath, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
@@ -190,6 +191,22 @@ tape('lines: a reader follows from segment to segment', async (t) => {
   await writer.close()
 })
 
+tape('lines: all segments have the id of the log', async (t) => {
+  const folder = newPath('logs')
+  const { log } = await fill(folder)
+  const { id } = await log.stats()
+  t.match(id, /^[0-9a-f]{32}$/)
+  await log.close()
+  for (const name of segmentFiles(folder)) {
+    const alone = OffsetLog(path.join(folder, name), { framing: 'lines' })
+    t.equal((await alone.stats()).id, id, name)
+    await alone.close()
+  }
+  const again = openLines(folder)
+  t.equal((await again.stats()).id, id, 'also when it is opened again')
+  await again.close()
+})
+
 tape('lines: a torn last line of the newest segment is cut, and never gets the next record', async (t) => {
   const folder = newPath('logs')
   const { log, entries } = await fill(folder)
@@ -284,6 +301,7 @@ for (const { name, suffix, tool, inflate } of formats) {
     t.deepEqual(await again.getMany([entries[7].seq, entries[100].seq]), [entries[7].value, entries[100].value])
     t.equal((await failureOf(() => again.del(entries[0].seq))).code, 'ERR_NOT_SUPPORTED')
     t.equal((await again.segments())[0].compressed, name, 'a deletion that is refused inflates nothing')
+    t.deepEqual(fs.readdirSync(folder).filter((file) => file.endsWith('.sums')).length, 1, 'only the newest one has sums')
     await again.close()
     const reader = openLines(folder, { flags: 'r', framing: undefined })
     t.deepEqual(await collect(reader.stream()), entries)

@@ -7,6 +7,7 @@ const { LogError, misuse } = require('@millrace/errors')
 const { SegmentedLog, findMissingSegments, listSegments } = require('@millrace/segmented-log')
 const { createLineCodec, createTally } = require('./line-codecs')
 const { chooseCodec, guessCodec, identify, isFolder, whole } = require('./source')
+const { framingOf } = require('../open')
 
 /** @typedef {import('./source').OpenedSource} OpenedSource */
 
@@ -35,10 +36,11 @@ async function openFolder (folder, options) {
 async function identifyFolder (folder) {
   const log = SegmentedLog(folder, { flags: 'r' })
   try {
-    const { codec } = await log.stats()
+    const { codec, ...stats } = await log.stats()
+    const framing = /** @type {import('@millrace/offset-log').FramingName} */ (stats.framing)
     const segments = await listSegments(log.filename)
     const size = segments.reduce((sum, segment) => sum + sizeOf(segment), 0)
-    const identity = { path: log.filename, size, framing: /** @type {const} */ ('checked'), codec, segments }
+    const identity = { path: log.filename, size, framing, codec, segments }
     if (codec !== null) return { ...identity, guessed: null }
     const first = await log.first({ seqs: false })
     return { ...identity, guessed: first === undefined ? /** @type {const} */ ('json') : guessCodec(first) }
@@ -76,8 +78,7 @@ async function findBroken (folder) {
   /** @type {Array<{ path: string, error: string }>} */
   const broken = []
   for (const file of await listSegments(folder)) {
-    // What has no bytes is no segment; a log of one file may be empty.
-    const found = isFolder(file) ? 'it is a folder' : sizeOf(file) === 0 ? 'it has no bytes' : await whyBroken(file)
+    const found = isFolder(file) ? 'it is a folder' : await whyBroken(file)
     if (found !== null && fs.existsSync(file)) broken.push({ path: file, error: `${file} is no segment: ${found}` })
   }
   for (const { error } of await findMissingSegments(folder).catch(() => [])) {
@@ -88,9 +89,12 @@ async function findBroken (folder) {
 
 /** @param {string} file @returns {Promise<string | null>} */
 async function whyBroken (file) {
+  const expected = framingOf(file.replace(/\.(gz|zst)$/, ''))
   try {
     const { framing } = await identify(file)
-    return framing === 'checked' ? null : `it is a log of ${framing}`
+    // A checked segment always has a head.
+    if (framing === null) return expected === 'checked' ? 'it has no bytes' : null
+    return framing === expected ? null : `it is a log of ${framing}`
   } catch (/** @type {any} */ err) {
     return err.message
   }

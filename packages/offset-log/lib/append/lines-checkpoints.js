@@ -66,7 +66,7 @@ class LinesCheckpoints {
   constructor (store, sums, [newest]) {
     this.#store = store
     this.#sums = sums
-    this.#id = newest?.id ?? randomBytes(16)
+    this.#id = newest?.id ?? store.file.newId ?? randomBytes(16)
     this.#sequence = newest?.sequence ?? 0
     this.#place = this.#durablePlace = this.#syncingPlace = newest?.place ?? 0
     /** Rises when positions may get other lines. */
