@@ -17,6 +17,7 @@ const { createFailedSource, createSource } = require('./lib/source')
 
 /**
  * @typedef {import('./lib/base-log').Work} Work
+ * @typedef {import('./lib/composed-file').ComposedFile} ComposedFile
  * @typedef {import('./lib/load').LogFile} LogFile
  * @typedef {import('./lib/load').Reader} Reader
  * @typedef {ReturnType<typeof sourceOf>} Source

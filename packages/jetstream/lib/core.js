@@ -42,6 +42,7 @@ class Core {
     this.options = options
     this.connection = new Connection(options)
     this.lifecycle = new Lifecycle((name) => errors.closedError(name, options.place))
+    /** @type {import('@millrace/offset-log/composing').ComposedFile} */
     this.file = composeFile({
       path: options.place,
       flags: 'r+',

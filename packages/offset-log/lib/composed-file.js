@@ -5,6 +5,7 @@ const { KeepAlive, WaitingStreams } = require('./stream')
 
 /**
  * @typedef {import('./load').LogFile} LogFile
+ * @typedef {LogFile & { noteDeletion: () => void }} ComposedFile
  * @typedef {import('./load').OpenedRange} OpenedRange
  * @typedef {(err: Error | null, found?: import('./getter').Found) => void} FoundCallback
  *
@@ -31,7 +32,7 @@ const { KeepAlive, WaitingStreams } = require('./stream')
  * Gives a file that the calls of `BaseLog` and the streams read. `noteDeletion` is called when a deletion begins and
  * when it ends: streams then read again what they hold.
  * @param {FileParts} parts
- * @returns {LogFile & { noteDeletion: () => void }}
+ * @returns {ComposedFile}
  */
 function composeFile ({ path, flags, options, lifecycle, since, peek, readRecord, findEnd, openRange }) {
   const { codec, isStrict, skipsDamage } = options
@@ -54,7 +55,7 @@ function composeFile ({ path, flags, options, lifecycle, since, peek, readRecord
     openRange: (_, range, cb) => openRange(range, cb),
     noteDeletion: () => { blocks.rewriteCount++ }
   }
-  return /** @type {LogFile & { noteDeletion: () => void }} */ (file)
+  return /** @type {ComposedFile} */ (file)
 }
 
 exports.composeFile = composeFile

@@ -35,6 +35,7 @@ class Core {
     this.lifecycle = new Lifecycle((name) => errors.closedError(name, folder))
     /** The seq of the last record in front of the newest segment; -1 if there is none. */
     this.sinceBefore = -1
+    /** @type {import('@millrace/offset-log/composing').ComposedFile} */
     this.file = composeFile({
       path: folder,
       flags: options.isWriter ? 'r+' : 'r',
