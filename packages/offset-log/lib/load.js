@@ -6,7 +6,6 @@ const { abortError, pause, promisesOf, toPromise } = require('@millrace/flow')
 const { openChecked, openNewChecked } = require('./recover/open-checked')
 const { detectFraming } = require('./recover/identify')
 const { offsetFramings } = require('@millrace/framing')
-const { openLines, openNewLines } = require('./recover/open-lines')
 const { openOffset } = require('./recover/open-offset')
 const { removeLeftover } = require('./maintenance')
 
@@ -14,11 +13,14 @@ const { removeLeftover } = require('./maintenance')
 const CHANGE_MS_MAX = 10
 const ATTEMPT_COUNT_MAX = 50
 
+/** Most programs have no log of lines, so what opens one is loaded with the first. */
+const lines = () => require('./recover/open-lines')
+
 /**
  * Open a file that was just made, without waiting, by framing.
  * @type {Readonly<Record<string, (file: LogFile, bytes: Buffer) => Store>>}
  */
-const newStores = Object.freeze({ checked: openNewChecked, lines: openNewLines })
+const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => lines().openNewLines(file) })
 
 /**
  * @typedef {import('@millrace/block-file').BlockFile} BlockFile
@@ -163,12 +165,12 @@ async function openStore (file, framing) {
   // A checked log is never empty. An empty file is open for reading and has no framing yet; any offset framing can read
   // it.
   if (file.blocks.size.value === 0) {
-    if (framing === 'lines') return openLines(file)
+    if (framing === 'lines') return lines().openLines(file)
     return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32)
   }
   const found = await toPromise((cb) => detectFraming(file.blocks, framing, cb))
   if (found === 'checked') return openChecked(file)
-  return found === 'lines' ? openLines(file) : openOffset(file, found)
+  return found === 'lines' ? lines().openLines(file) : openOffset(file, found)
 }
 
 exports.load = load

@@ -300,6 +300,7 @@ function createNext (options, { base, source, log }, suffix) {
  * @param {SegmentName} name
  * @param {Options} options
  * @param {{ made: import('@millrace/block-file').NewFile, id: Buffer | null }} file  `id`: of the log
+ * @returns {any}  a log of one file
  */
 function openSegment (folder, { name }, { active }, { made, id }) {
   return openNew(path.join(folder, name), { ...active, id: id?.toString('hex') }, made)
