@@ -199,7 +199,7 @@ tape('committer: buffered batches are answered together, in order, before they a
 
 tape('committer: at the end of the process, what waits for a write under way is written too', async (t) => {
   const log = createQuickLog()
-  const committer = createCommitter(log, { bufferMs: 60_000 })
+  const committer = createCommitter(log, { bufferMs: 500 })
   log.supports.flushSync = false
   committer.submit(RECORDS, 'written', () => {})
   await nextTurn()
