@@ -36,9 +36,14 @@ function makeValue (random, n) {
  * @type {(fsync: string, check: Function) => Promise<void>}
  */
 async function runWorkload (random, fsync, check) {
-  const disk = new SimulatedDisk()
-  const log = openOn(disk, { fsync })
   const commits = []
+  const cuts = []
+  // Also between the writes and syncs of one append.
+  const onChange = () => {
+    if (random(8) === 0) cuts.push([disk.crash(random), commits.map((commit) => ({ ...commit }))])
+  }
+  const disk = new SimulatedDisk({ onChange })
+  const log = openOn(disk, { fsync })
   let n = 0
   for (let step = 1 + random(8); step > 0; step--) {
     const calls = Array.from({ length: 1 + random(3) }, () => {
@@ -55,6 +60,7 @@ async function runWorkload (random, fsync, check) {
       for (const commit of commits) commit.isPromised = true
     }
     await check(disk.crash(random), commits)
+    for (const [cut, known] of cuts.splice(0)) await check(cut, known)
   }
   await log.close()
   for (const commit of commits) commit.isPromised = true
