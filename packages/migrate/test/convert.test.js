@@ -9,7 +9,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { failureOf, flip, truncate, zero } = require('@millrace/testkit')
 const { convert, openSource } = require('..')
-const { FIXTURE, beside, newPath, readLog, readSource, texts } = require('./helpers')
+const { FIXTURE, beside, newPath, readLog, readSource, texts, writeLog } = require('./helpers')
 const { flumeJson, writers } = require('./old-packages')
 
 const values = Array.from({ length: 50 }, (_, n) => ({ n, text: 'é'.repeat(n) }))
@@ -19,14 +19,6 @@ async function writeJson (records = values) {
   const file = newPath()
   const seqs = await writers.offset32(file, records, { codec: flumeJson })
   return { file, seqs }
-}
-
-async function writeLog (records, options) {
-  const file = newPath()
-  const log = OffsetLog(file, options)
-  await log.append(records)
-  await log.close()
-  return file
 }
 
 tape('convert: makes a checked log with the folder around it, and leaves nothing else', async (t) => {

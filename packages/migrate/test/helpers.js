@@ -31,6 +31,15 @@ async function readSource (file, options) {
   }
 }
 
+/** Makes a log of these records. @returns {Promise<string>}  its path */
+async function writeLog (records, options) {
+  const file = newPath()
+  const log = OffsetLog(file, options)
+  await log.append(records)
+  await log.close()
+  return file
+}
+
 /** @returns {Promise<any[]>}  every value of a log */
 async function readLog (file, codec) {
   const log = OffsetLog(file, { codec, flags: 'r' })
@@ -69,3 +78,4 @@ exports.readLog = readLog
 exports.texts = texts
 exports.beside = beside
 exports.randomBytes = randomBytes
+exports.writeLog = writeLog

@@ -8,19 +8,11 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { createRandom, failureOf } = require('@millrace/testkit')
 const { convert, openSource } = require('..')
-const { beside, newPath, readLog, readSource, texts } = require('./helpers')
+const { beside, newPath, readLog, readSource, texts, writeLog } = require('./helpers')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
 const values = Array.from({ length: 300 }, (_, n) => ({ n, text: '\n"é'.repeat(n % 40) }))
 const textOf = (records) => records.map((value) => JSON.stringify(value) + '\n').join('')
-
-async function writeLog (records, options) {
-  const file = newPath()
-  const log = OffsetLog(file, options)
-  await log.append(records)
-  await log.close()
-  return file
-}
 
 tape('lines: a checked log becomes a text file, and the text file a checked log', async (t) => {
   for (const [codec, codecs] of [[jsonCodec, {}], [binaryCodec, { fromCodec: binaryCodec, toCodec: jsonCodec }]]) {
