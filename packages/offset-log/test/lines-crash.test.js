@@ -104,6 +104,30 @@ for (const fsync of ['always', 'interval', 'never']) {
   })
 }
 
+tape('lines: if the first description of a batch could not be synced, that of the next one is', async (t) => {
+  let syncs = 0
+  let fails = false
+  const decide = ({ name, path }) => {
+    if (name !== 'sync' || !path.endsWith('.sums')) return
+    syncs++
+    if (fails) return { code: 'EIO' }
+  }
+  const disk = new SimulatedDisk({ decide })
+  const log = openOn(disk, { fsync: 'never' })
+  await log.append({ n: 0 })
+  fails = true
+  const err = await log.append([{ n: 1 }, { n: 2 }]).catch((err) => err)
+  t.equal(err.code, 'EIO')
+  fails = false
+  syncs = 0
+  await log.append([{ n: 3 }, { n: 4 }])
+  t.equal(syncs, 1)
+  await log.append([{ n: 5 }, { n: 6 }])
+  t.equal(syncs, 1, 'once')
+  t.deepEqual((await valuesOf(log)).map(({ n }) => n), [0, 3, 4, 5, 6], 'the batch that failed left nothing')
+  await log.close()
+})
+
 tape(`lines: without the file of sums, whole lines are there, and all that was promised (seed ${seed})`, async (t) => {
   let cuts = 0
   for (let round = 0; round < ROUNDS / 6; round++) {

@@ -114,12 +114,12 @@ class LinesCheckpoints {
     return SUMS_POSITIONS.findIndex((_, place) => !taken.includes(place))
   }
 
-  /** @type {(start: Sum, end: Sum, isClean?: boolean) => Slot} */
-  #encode (start, end, isClean = false) {
+  /** @type {(start: Sum, end: Sum, isClean?: boolean, takesLines?: boolean) => Slot} */
+  #encode (start, end, isClean = false, takesLines = !this.#describesAll) {
     const bytes = encodeSums({
       sequence: ++this.#sequence,
       isClean,
-      takesLines: !this.#describesAll,
+      takesLines,
       id: this.#id,
       epoch: this.epoch,
       durable: Math.min(this.durableEnd, start.end),
@@ -205,7 +205,9 @@ class LinesCheckpoints {
   /** @type {(slot: Slot, isSynced: boolean) => Promise<void>} */
   async #announceLater (slot, isSynced) {
     await this.#write(slot)
-    if (isSynced) await promisesOf(/** @type {SumsFile} */ (this.#sums)).sync()
+    if (!isSynced) return
+    await promisesOf(/** @type {SumsFile} */ (this.#sums)).sync()
+    this.#noteAnnounced()
   }
 
   /** The same without waiting. @type {(packed: Packed, isBatch: boolean) => void} */
@@ -213,7 +215,14 @@ class LinesCheckpoints {
     const slot = this.#plan(packed, isBatch)
     if (slot === null) return
     this.#writeNow(slot)
-    if (this.#pending?.isSynced) this.#sums?.syncNow()
+    if (!this.#pending?.isSynced) return
+    this.#sums?.syncNow()
+    this.#noteAnnounced()
+  }
+
+  /** A durable slot describes the batch. Unless each is synced, it says that every commit is described from now on. */
+  #noteAnnounced () {
+    this.#describesAll = !this.#isAlways
   }
 
   /** @type {(packed: Packed, isBatch: boolean) => Slot | null} null if the commit needs no description */
@@ -223,8 +232,7 @@ class LinesCheckpoints {
     this.#pending = pending
     if (this.#next !== null) this.#next.pendingCrc = crc32(bytes, this.#next.sum.crc)
     if ((!isBatch && !this.#describesAll) || this.#sums === null) return null
-    if (!this.#isAlways) this.#describesAll = true
-    const slot = this.#encode(this.#sum, pending)
+    const slot = this.#encode(this.#sum, pending, false, this.#isAlways)
     pending.place = slot.place
     return slot
   }
