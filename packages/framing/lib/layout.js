@@ -36,6 +36,9 @@ exports.TAIL_SUFFIX = '.tail'
 exports.TAIL_HEADER_SIZE = 48
 exports.CRC_SIZE = 4
 
+/** `<path>.sums` describes a log of lines: see sums.js. */
+exports.SUMS_SUFFIX = '.sums'
+
 /** The physical position where the page of `position` ends. @type {(position: number) => number} */
 exports.endOfPage = (position) => position - position % exports.PAGE_SIZE + exports.PAGE_SIZE
 

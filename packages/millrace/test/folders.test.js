@@ -129,3 +129,26 @@ tape('folders: segments that are text files of JSON are read by the commands', a
   t.equal((await callCommand(['tail', '-n', '2', folder])).stdout, '{"n":2}\n{"n":3}\n')
   t.equal((await callCommand(['cat', folder, '--where', 'n>2'])).stdout, '{"n":3}\n')
 })
+
+tape('snapshot: with filters, the records that pass, of a file and of a folder, in each framing', async (t) => {
+  const text = newPath('app.jsonl')
+  fs.writeFileSync(text, '{"user":"ada","n":1}\n{"user":"bob","n":2}\n{"user":"ada","level":50}\n')
+  const kept = newPath('kept.jsonl')
+  const { code, stderr } = await callCommand(['snapshot', text, kept, '--where', 'user=ada', '--level', 'error'])
+  t.equal(code, 0, stderr)
+  t.equal(fs.readFileSync(kept, 'utf8'), '{"user":"ada","level":50}\n')
+  t.match(stderr, /^millrace: left out 1 record without a level/)
+  const unknown = await callCommand(['snapshot', text, newPath('copy'), '--where', 'usr=ada'])
+  t.match(unknown.stderr, /no record that was read has a field 'usr'/)
+  for (const options of [{}, { compress: 'gzip' }, { framing: 'lines', segmentSize: 4096 }, { framing: 'lines', segmentSize: 4096, compress: 'gzip' }]) {
+    const { folder, log } = await makeSegments(options)
+    await log.close()
+    const copy = newPath('copy')
+    t.equal((await callCommand(['snapshot', folder, copy, '--where', 'n<7', '--where', 'n!=2'])).code, 0)
+    t.equal((await callCommand(['cat', copy])).stdout, [0, 1, 3, 4, 5, 6].map((n) => `{"n":${n}}\n`).join(''))
+    const restored = SegmentedLog(copy, { codec: jsonCodec })
+    const seq = await restored.append({ n: 8 })
+    await restored.close()
+    t.equal((await callCommand(['get', copy, String(seq)])).stdout, '{"n":8}\n')
+  }
+})

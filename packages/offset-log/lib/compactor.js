@@ -26,6 +26,7 @@ class Repacking {
   /** If records are chosen: how many are, of how many. */
   count = 0
   readCount = 0
+  #last = -1
   #store
   #repacker
   #isWanted
@@ -79,9 +80,14 @@ class Repacking {
     return this.#repacker.finish(logicalEnd)
   }
 
+  /** Seq of the last record that is packed and no words record; -1 if there is none. */
+  get last () {
+    return this.#isWanted === null ? this.#store.last : this.#last
+  }
+
   /** @type {(run: import('./record-run').RecordRun, isWanted: import('./codec').RecordFilter) => void} */
   #choose (run, isWanted) {
-    const { words } = this.#store
+    const { words, file: { codec } } = this.#store
     let records = run
     if (words !== null) {
       const unpacked = records = new UnpackedRun()
@@ -90,8 +96,10 @@ class Repacking {
       if (unpacked.failure !== null) throw unpacked.failure
     }
     this.readCount += records.count
-    records.filter(isWanted)
+    const err = records.applyFilter(isWanted, codec.name)
+    if (err !== null) throw err
     this.count += records.count
+    if (records.count > 0) this.#last = records.seqs[records.count - 1]
     if (records === run) return
     const chosen = new Set(records.seqs.subarray(0, records.count))
     run.filter((buffer, start, end, seq) => chosen.has(seq) || isWordsRecord(buffer, start, end))
@@ -170,7 +178,8 @@ class Compactor {
    *   and the size of the new file, in bytes. It is whole, durable and closed
    */
   async finish () {
-    const { tail: { end, shift }, reservation, rules: { salt }, epoch, last } = this.#store
+    const { tail: { end, shift }, reservation, rules: { salt }, epoch } = this.#store
+    const { count, readCount, last } = this.#repacking
     const { end: newEnd, shift: newShift, chainCrc } = this.#repacking.finish(end + shift)
     const logicalEnd = newEnd + newShift
     const reservedEnd = reservation.reservedEndFor(logicalEnd, false)
@@ -180,7 +189,6 @@ class Compactor {
     await promisesOf(this.#target).write(encodeSlot(slot, salt), SLOT_POSITIONS[0])
     await promisesOf(this.#target).sync()
     await promisesOf(this.#target).close()
-    const { count, readCount } = this.#repacking
     return { count, readCount, size: newEnd }
   }
 
@@ -215,6 +223,21 @@ async function copyRecords ({ store, end }, path, { onProgress, ...choice }) {
 }
 
 /**
+ * Packs the chosen records of a log that may be appended to meanwhile.
+ * @param {CheckedStore} store
+ * @param {number} logicalEnd  all records below it are read
+ * @param {import('./codec').RecordFilter} isWanted
+ * @param {object} listeners
+ * @param {(page: Buffer) => void} listeners.onPage  valid until it returns
+ * @param {(copiedEnd: number) => Promise<void>} listeners.onRun  may throw to stop the packing
+ */
+async function packChosen (store, logicalEnd, isWanted, { onPage, onRun }) {
+  const repacking = new Repacking(store, onPage, { isWanted })
+  await repacking.packTo(logicalEnd, () => onRun(repacking.packedEnd))
+  return { tail: repacking.finish(logicalEnd), last: repacking.last }
+}
+
+/**
  * @param {CheckedStore} store
  * @returns {Promise<number>}  the size of the file after a compaction, in bytes
  */
@@ -232,4 +255,5 @@ function inTheWay (path) {
 
 exports.Compactor = Compactor
 exports.copyRecords = copyRecords
+exports.packChosen = packChosen
 exports.measureCompacted = measureCompacted

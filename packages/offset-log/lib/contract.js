@@ -295,8 +295,8 @@
  *   offset framing walks over the log.
  * @property {Method<[path: string | URL], void> & Method<[path: string | URL, options: SnapshotOptions | undefined],
  *   void>} snapshot  Copies the log while it is in use, on stable storage and as if it was closed cleanly: all records
- *   that are readable at the call, with the same seqs. It verifies what it copies. It fails with EEXIST if something is
- *   at the path, and with ERR_LOG_CORRUPT if the log is damaged.
+ *   that are readable at the call, with the same seqs, or with `where` only those that match. It verifies what it
+ *   copies. It fails with EEXIST if something is at the path, and with ERR_LOG_CORRUPT if the log is damaged.
  * @property {Method<[], void>} close  Waits for all earlier calls, then ends live streams, syncs the log and releases
  *   the lock. A stream that has more to read fails with ERR_LOG_CLOSED. A second call waits for the same end.
  */

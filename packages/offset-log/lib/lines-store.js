@@ -138,7 +138,7 @@ class LinesStore extends PlainStore {
     // A compaction calls it without seqs, to wait for deletions.
     if (seqs.length === 0) return cb(null)
     cb(new LogError('ERR_NOT_SUPPORTED', `del: ${this.blocks.path} is a text file, whose lines cannot be erased in place; ` +
-      'copy the lines to keep into another log', { path: this.blocks.path }))
+      'copy those to keep into another file: snapshot(path, { where })', { path: this.blocks.path }))
   }
 
   /**

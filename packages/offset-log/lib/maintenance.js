@@ -25,8 +25,8 @@ const ROUND_COUNT_MAX = 20
  * @typedef {object} LogStats
  * @property {string} framing  One of the four framings.
  * @property {string | null} codec  The name of the codec that the log was made with; null if the log stores none.
- * @property {string | null} id  Names the log, in 32 hex digits. Snapshots, compacted and repaired logs keep it. Null
- *   in the offset framings, which store none.
+ * @property {string | null} id  Names the log, in 32 hex digits. Snapshots, compacted and repaired logs keep it, but
+ *   not snapshots of lines. Null in the offset framings, which store none.
  * @property {number} size  Of the file, in bytes.
  * @property {number} since  As `log.since`.
  * @property {number} blockSize  Of a block or page, in bytes.

@@ -1,13 +1,15 @@
 'use strict'
-// Copies a log while it is in use: everything that was readable when the copy began, as a cleanly closed log. Every
-// byte is verified, so damage is never copied.
+// Copies a log while it is in use: everything that was readable when the copy began, or the records of it that a filter
+// chooses, as a cleanly closed log. Every byte is verified, so damage is never copied.
 
 const { BlockFile } = require('@millrace/block-file')
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError, checkNames, misuse } = require('@millrace/errors')
 const { abortError, parseSignal, promisesOf, toCallback } = require('@millrace/flow')
+const { packChosen } = require('./compactor')
+const { RangeReader, parseRange } = require('./range')
 const { RecordRun } = require('./record-run')
-const { SeqReservation, readHead } = require('@millrace/framing')
-const { writeAside } = require('./copy/aside')
+const { SUMS_SUFFIX, SeqReservation, encodeHead, readHead } = require('@millrace/framing')
+const { checkAbsent, writeAside } = require('./copy/aside')
 const { DamageList, describeSource, encodeHeadOf } = require('@millrace/framing/survey')
 const { readHeadBytes, surveyFile } = require('./copy/survey-file')
 const { LinesStore } = require('./lines-store')
@@ -15,11 +17,18 @@ const { OffsetStore } = require('./offset-store')
 
 // A compaction may replace the file during the copy. Then the copy begins again.
 const ATTEMPTS_MAX = 5
+const LINE_FEED = 10
+const LINE_BREAK = Buffer.from([LINE_FEED])
 
 /**
  * @typedef {import('./load').LogFile} LogFile
  * @typedef {import('./checked-store').CheckedStore} CheckedStore
  * @typedef {import('./copy/aside').Output} Output
+ * @typedef {import('./codec').RecordFilter} RecordFilter
+ *
+ * @typedef {(position: number) => void} OnPosition  gets how far the copy is, and throws to end it
+ * @typedef {{ isWanted: RecordFilter, onPosition: OnPosition }} Chosen
+ * @typedef {{ isWanted: RecordFilter | null, onPosition: OnPosition }} Wanted  null for all records
  */
 
 /** @typedef {{ position: number, size: number }} CopyProgress  bytes that are copied, and bytes of the log */
@@ -30,6 +39,9 @@ const ATTEMPTS_MAX = 5
  *   nothing.
  * @property {((progress: CopyProgress) => void) | undefined} [onProgress]  Gets the progress now and then, in bytes.
  *   What it throws ends the copy.
+ * @property {import('@millrace/where').Where | undefined} [where]  Copies only the records that match this filter. In
+ *   the checked framing each keeps its seq, and the log its id. In the other framings a seq is a place in the file, so
+ *   the records get new ones.
  */
 
 /**
@@ -41,46 +53,48 @@ const ATTEMPTS_MAX = 5
  *   an abort ABORT_ERR, and nothing is left of the copy
  */
 function snapshot (file, recovery, path, options, cb) {
-  let onPosition
+  /** @type {Wanted} */
+  let wanted
   try {
-    onPosition = createListener(file, options)
-    onPosition(0)
+    wanted = parseWanted(file, options)
+    wanted.onPosition(0)
   } catch (err) {
     return cb(/** @type {Error} */ (err))
   }
   const [damage] = recovery?.damage ?? []
   if (damage) return cb(corrupt(file.blocks.path, damage.offset))
-  toCallback(writeAside(path, file.storage, (output) => copy(file, output, onPosition)), cb)
+  toCallback(makeCopy(file, path, wanted), cb)
 }
 
-/**
- * @param {LogFile} file
- * @param {SnapshotOptions} [options]
- * @returns {(position: number) => void}  tells how far the copy is, and throws to end it
- */
-function createListener (file, options = {}) {
+/** @type {(file: LogFile, options?: SnapshotOptions) => Wanted} */
+function parseWanted (file, options = {}) {
   if (typeof options !== 'object' || options === null) throw misuse(`snapshot: expected options, got ${String(options)}`)
-  const { signal: given, onProgress = () => {}, ...others } = options
-  const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw misuse(`snapshot: there is no option ${unknown}; there are onProgress and signal`)
+  const { signal: given, onProgress = () => {}, where, ...others } = options
+  checkNames('snapshot', others, ['onProgress', 'signal', 'where'])
   if (typeof onProgress !== 'function') throw misuse('snapshot: onProgress must be a function')
   const signal = parseSignal('snapshot', given)
-  return (position) => {
+  const isWanted = where === undefined ? null : file.codec.compile(require('@millrace/where').parseWhere(where))
+  const onPosition = (/** @type {number} */ position) => {
     if (signal?.aborted) throw abortError('snapshot', signal)
     if (position > 0) onProgress({ position, size: file.store.end })
   }
+  return { isWanted, onPosition }
 }
 
-/** @type {(file: LogFile, output: Output, onPosition: (position: number) => void) => Promise<void>} */
-async function copy (file, output, onPosition) {
+/** @type {(file: LogFile, path: string, wanted: Wanted) => Promise<void>} */
+async function makeCopy (file, path, wanted) {
+  // It would describe the copy, but is of another file.
+  if (file.store instanceof LinesStore) await checkAbsent(file.storage, path + SUMS_SUFFIX, path + SUMS_SUFFIX)
+  await writeAside(path, file.storage, (output) => copy(file, output, wanted))
+}
+
+/** @type {(file: LogFile, output: Output, wanted: Wanted) => Promise<void>} */
+async function copy (file, output, wanted) {
   for (let attempt = 1; ; attempt++) {
     await new Promise((resolve) => file.replacement.wait(() => resolve(null)))
     const { store } = file
     try {
-      if (store instanceof OffsetStore) await copyOffset(store, output, onPosition)
-      else if (store instanceof LinesStore) await copyLines(store, output, onPosition)
-      else await copyChecked(file, store, output, onPosition)
-      return
+      return await copyOnce(file, output, wanted)
     } catch (err) {
       const isReplaced = file.store !== store || store.isReplaced
       if (attempt === ATTEMPTS_MAX || !isOfChange(err) || !(file.follower || isReplaced)) throw err
@@ -89,6 +103,25 @@ async function copy (file, output, onPosition) {
       if (file.follower) await promisesOf(file.follower).refresh().catch(() => {})
     }
   }
+}
+
+/** @type {(file: LogFile, output: Output, wanted: Wanted) => Promise<void>} */
+async function copyOnce (file, output, { isWanted, onPosition }) {
+  const { store } = file
+  if (store instanceof OffsetStore) {
+    if (isWanted === null) return copyOffset(store, output, onPosition)
+    return copyEach(file, isWanted, onPosition, output, (buffer, start, end) => {
+      const frame = Buffer.allocUnsafe(end - start + store.frameOverhead)
+      store.writeFrame(buffer.subarray(start, end), output.end, frame, 0)
+      output.append(frame)
+    })
+  }
+  if (store instanceof LinesStore) {
+    if (isWanted === null) return copyLines(store, output, onPosition)
+    return copySomeLines(file, store, output, { isWanted, onPosition })
+  }
+  if (isWanted === null) return copyChecked(file, store, output, onPosition)
+  return copySome(file, store, output, { isWanted, onPosition })
 }
 
 /**
@@ -124,6 +157,48 @@ async function copyChecked (file, store, output, onProgress) {
 }
 
 /**
+ * Packs the chosen records as a compaction does.
+ * @type {(file: LogFile, store: CheckedStore, output: Output, chosen: Chosen) => Promise<void>}
+ */
+async function copySome (file, store, output, { isWanted, onPosition }) {
+  const { blocks } = file
+  const checkSame = () => {
+    if (file.store !== store || store.isReplaced) throw moved(blocks.path)
+  }
+  const { header, epoch } = store
+  const logicalEnd = store.logEnd
+  output.append(encodeHead({ ...header, hasGaps: true }))
+  const onRun = async (/** @type {number} */ copiedEnd) => {
+    checkSame()
+    onPosition(Math.min(copiedEnd, store.end))
+    await output.drain()
+  }
+  /** @type {Awaited<ReturnType<typeof packChosen>>} */
+  let packed
+  try {
+    packed = await packChosen(store, logicalEnd, isWanted, { onPage: (page) => output.append(page), onRun })
+  } finally {
+    // If the file was replaced, any failure may come from reading two files as one.
+    checkSame()
+  }
+  const { tail, last } = packed
+  const reservedEnd = await reservationOf(file, store).then((it) => it.reservedEndFor(logicalEnd, true))
+  await output.flush()
+  output.put(0, encodeHead({ ...header, hasGaps: true }, {
+    epoch: Math.max(1, epoch), end: tail.end, logicalEnd, last, erasedCount: 0, chainCrc: tail.chainCrc, reservedEnd
+  }))
+  await output.flush()
+}
+
+/** @type {(file: LogFile, store: CheckedStore) => Promise<SeqReservation>} */
+async function reservationOf ({ blocks }, store) {
+  if (blocks.flags !== 'r') return store.reservation
+  const head = readHead(await readHeadBytes(blocks), blocks.path)
+  if (head instanceof LogError) throw head
+  return new SeqReservation(head, false)
+}
+
+/**
  * Reads as the log's own readers do, so that it never sees a half-erased record.
  * @type {(store: OffsetStore, output: Output, onProgress: (position: number) => void) => Promise<void>}
  */
@@ -149,6 +224,45 @@ async function copyOffset ({ blocks, framing, end }, output, onProgress) {
 }
 
 /**
+ * @param {LogFile} file
+ * @param {RecordFilter} isWanted
+ * @param {OnPosition} onPosition
+ * @param {Output} output
+ * @param {(buffer: Buffer, start: number, end: number, seq: number) => void} add  appends a record to the output
+ */
+async function copyEach (file, isWanted, onPosition, output, add) {
+  const { codec, end } = file
+  const reader = new RangeReader(file, { ...parseRange('scan', { lt: end }, true), skipsDamage: false }, isWanted)
+  await promisesOf(reader).open()
+  for (let run = await promisesOf(reader).next(end); run.count > 0; run = await promisesOf(reader).next(end)) {
+    const { buffer, seqs, starts, ends } = run
+    const position = seqs[run.count - 1] + ends[run.count - 1] - starts[run.count - 1]
+    const err = reader.applyFilter(run, codec)
+    if (err) throw err
+    for (let index = 0; index < run.count; index++) add(buffer, starts[index], ends[index], seqs[index])
+    onPosition(position)
+    await output.drain()
+  }
+  await output.flush()
+}
+
+/**
+ * Copies the bytes of the chosen lines as they are, and the byte-order mark.
+ * @type {(file: LogFile, store: LinesStore, output: Output, chosen: Chosen) => Promise<void>}
+ */
+async function copySomeLines (file, store, output, { isWanted, onPosition }) {
+  const { blocks, start: first, end: logEnd } = store
+  if (first > 0) output.append(await promisesOf(blocks).read(0, first))
+  await copyEach(file, isWanted, onPosition, output, (buffer, start, end, seq) => {
+    // The walk has seen the line break, or the end of the log.
+    const size = buffer.subarray(start, start + logEnd - seq).indexOf(LINE_FEED, end - start) + 1
+    if (size > 0) return output.append(buffer.subarray(start, start + size))
+    output.append(buffer.subarray(start, end))
+    output.append(LINE_BREAK)
+  })
+}
+
+/**
  * Copies the bytes as they are: lines are never changed.
  * @type {(store: LinesStore, output: Output, onProgress: (position: number) => void) => Promise<void>}
  */
@@ -156,7 +270,10 @@ async function copyLines ({ blocks, end }, output, onProgress) {
   const window = blocks.createSpanReader()
   for (let at = 0; at < end; at = window.end) {
     await promisesOf(window).loadForward(at, 1, end)
-    output.append(window.buffer.subarray(at - window.start, window.end - window.start))
+    const bytes = window.buffer.subarray(at - window.start, window.end - window.start)
+    const zero = bytes.indexOf(0)
+    if (zero !== -1) throw corrupt(blocks.path, at + zero)
+    output.append(bytes)
     onProgress(window.end)
     await output.drain()
   }

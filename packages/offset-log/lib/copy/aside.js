@@ -89,8 +89,8 @@ async function lockTarget (storage, target) {
   return { path: nonce ? `${target}.${nonce}.new` : `${target}.new`, release: () => promisesOf(lock).release() }
 }
 
-/** @type {(storage: Storage, name: string, target: string) => Promise<void>} */
-async function checkAbsent (storage, name, target) {
+/** @type {(storage: Storage | undefined, name: string, target: string) => Promise<void>} `target`: of the call */
+async function checkAbsent (storage = fileStorage, name, target) {
   let handle
   try {
     handle = await promisesOf(storage).open(name, { flags: 'r', createFolder: false })
@@ -258,5 +258,6 @@ class Output {
   }
 }
 
+exports.checkAbsent = checkAbsent
 exports.writeAside = writeAside
 exports.Output = Output

@@ -3,45 +3,69 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { refuseFolder } = require('../folder')
+const { createLineCodec, createTally } = require('../line-codecs')
+const { filterOptions, options, reportUnknown, toReadOptions } = require('../records')
 const { describeSize } = require('../report')
-const { findLog, identify, isFolder, openIdentified } = require('../source')
+const { chooseCodec, findLog, identify, isFolder, openIdentified } = require('../source')
+
+/**
+ * @typedef {object} Wanted
+ * @property {import('@millrace/where').Where | undefined} where
+ * @property {import('../../open').CodecName | undefined} codec
+ * @property {import('../line-codecs').Tally} tally
+ */
 
 /** @type {import('../definition').Definition} */
 exports.command = {
   name: 'snapshot',
   summary: 'copies a log, also while it is written',
   details: 'The copy is verified and synced. It appears when it is whole, or not at all. The copy of a folder of ' +
-    'segments is a folder whose segments are not compressed.',
+    'segments is a folder whose segments are not compressed. With filters, the copy has only the records that pass: that is how ' +
+    'lines are removed from a text file. Seqs stay, but not those of lines and of old logs.',
   arguments: [
     { name: 'file', description: 'the log: a file or a folder of segments, or - for one on standard input' },
     { name: 'copy', description: 'the file or folder to make; nothing may be there' }
   ],
-  options: [{ flags: '--json', description: 'print one line of JSON' }],
-  examples: [['millrace snapshot events.log "backup/$(date +%F).log"', 'a copy as of now']],
+  options: [
+    ...filterOptions.filter((option) => option !== options.grep),
+    options.codec,
+    { flags: '--json', description: 'print one line of JSON' }
+  ],
+  examples: [
+    ['millrace snapshot events.log "backup/$(date +%F).log"', 'a copy as of now'],
+    ['millrace snapshot app.jsonl kept.jsonl --where "user!=ada"', 'the lines that are not of one user']
+  ],
   async run ({ args, options, shell }) {
     const copy = isFolder(args.file) ? copyFolder : copyLog
-    const size = await copy(shell, args.file, args.copy)
+    const wanted = { where: toReadOptions(options).where, codec: options.codec, tally: createTally() }
+    const size = await copy(shell, args.file, args.copy, wanted)
+    reportUnknown(shell, wanted.tally, options)
     shell.print(options.json ? JSON.stringify({ path: args.copy, size }) : `${describeSize(size)} copied`)
   }
 }
 
-/** @type {(shell: import('../shell').Shell, file: string, copy: string) => Promise<number>}  in bytes */
-async function copyLog (shell, file, copy) {
+/**
+ * Returns the size of the copy, in bytes.
+ * @type {(shell: import('../shell').Shell, file: string, copy: string, wanted: Wanted) => Promise<number>}
+ */
+async function copyLog (shell, file, copy, wanted) {
   const { path, remove } = await findLog(shell, file)
   try {
-    return await copyFile(shell, path, copy)
+    return await copyFile(shell, path, copy, wanted)
   } finally {
     remove()
   }
 }
 
 /** @type {typeof copyLog} */
-async function copyFile (shell, file, copy) {
-  const log = openIdentified(await identify(file))
+async function copyFile (shell, file, copy, { where, codec, tally }) {
+  const identity = await identify(file)
+  const log = openIdentified(identity, where && createLineCodec(codec ?? await chooseCodec(identity), false, tally))
   const progress = shell.progress('copying')
   try {
     await log.ready()
     await log.snapshot(copy, {
+      where,
       signal: shell.signal,
       onProgress: ({ position, size }) => progress.update(position, size)
     })
@@ -56,7 +80,7 @@ async function copyFile (shell, file, copy) {
  * Oldest first: what is appended meanwhile is in the newest segment, or in one that is not copied.
  * @type {typeof copyLog}
  */
-async function copyFolder (shell, folder, copy) {
+async function copyFolder (shell, folder, copy, wanted) {
   const { listSegments } = require('@millrace/segmented-log')
   const { listSlots } = require('../slots')
   if (listSlots(folder).length > 0 || (await listSegments(folder)).length === 0) {
@@ -67,7 +91,7 @@ async function copyFolder (shell, folder, copy) {
   fs.mkdirSync(aside)
   try {
     let size = 0
-    for (const file of await listSegments(folder)) size += await copySegment(shell, file, aside)
+    for (const file of await listSegments(folder)) size += await copySegment(shell, file, aside, wanted)
     fs.renameSync(aside, copy)
     return size
   } finally {
@@ -75,8 +99,8 @@ async function copyFolder (shell, folder, copy) {
   }
 }
 
-/** @type {(shell: import('../shell').Shell, listed: string, folder: string) => Promise<number>}  in bytes */
-async function copySegment (shell, listed, folder) {
+/** @type {typeof copyLog} `copy`: the folder that the copy is put into */
+async function copySegment (shell, listed, copy, wanted) {
   const { listSegments } = require('@millrace/segmented-log')
   const name = nameOf(listed)
   for (;;) {
@@ -84,7 +108,7 @@ async function copySegment (shell, listed, folder) {
     const file = (await listSegments(path.dirname(listed))).find((file) => nameOf(file) === name)
     if (file === undefined) return 0
     try {
-      return await copyFile(shell, file, path.join(folder, name))
+      return await copyFile(shell, file, path.join(copy, name), wanted)
     } catch (/** @type {any} */ err) {
       if (err.code !== 'ENOENT' || fs.existsSync(file)) throw err
     }
