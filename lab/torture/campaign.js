@@ -27,6 +27,7 @@ const IMAGE_BUDGETS = [[20_000, 240], [60_000, 80], [Infinity, 15]]
  * @typedef {object} CampaignOptions
  * @property {string} logModule  path of the offset-log package
  * @property {number} seed
+ * @property {import('./framings').FramingName} [framing]  checked by default
  * @property {number} first  index of the first workload
  * @property {number} stride  from one to the next
  * @property {number} workloads  how many indices there are; may be Infinity
@@ -69,11 +70,11 @@ class Campaign {
   }
 
   async run () {
-    const { seed, first, stride, workloads, endMs, failuresMax, onProgress } = this._options
+    const { seed, framing, first, stride, workloads, endMs, failuresMax, onProgress } = this._options
     const { real } = this._context.environment
     for (let index = first; index < workloads && real.dateNow() < endMs; index += stride) {
       onProgress?.({ workload: index })
-      await this._runWorkload(generateWorkload(seed, index), index)
+      await this._runWorkload(generateWorkload(seed, index, framing), index)
       if (this._failures.length >= failuresMax) break
     }
     return { figures: this._figures.toMessage(), failures: this._failures }

@@ -5,24 +5,26 @@ const { CACHE_SIZE, FILE } = require('./perform')
 const { compare } = require('./compare')
 const { checkErased } = require('./erased')
 const { readLog } = require('./read-log')
-const { makeRecord } = require('./records')
+const { framingOf } = require('./framings')
 const { pickWeighted, seededRandom } = require('./seeded')
 const { describeCall } = require('./stage')
 const { Violation } = require('./violation')
 
-// What is appended afterwards; nothing in a workload is like it.
-const AFTERWARDS = makeRecord(2 ** 31, [0, 64 * 1024, 'random'], () => Buffer.alloc(0))
+// Of what is appended afterwards; no workload has it.
+const AFTERWARDS_SALT = 2 ** 31
 
 // Of so many logs one reads asynchronously.
 const SLOW_SHARE = 12
 /** @type {Array<[number, string]>} */
 const FSYNC_WEIGHTS = [[4, 'interval'], [1, 'always'], [3, 'never']]
+const noLog = () => Buffer.alloc(0)
 /** Of the record that is appended. @type {Array<[number, number]>} */
 const SIZE_WEIGHTS = [[24, 200], [6, 2000], [1, 40_000]]
 
 /**
  * @typedef {import('@millrace/testkit').SimulatedDisk} SimulatedDisk
  * @typedef {import('./compare').Found} Found
+ * @typedef {import('./framings').Framing} Framing
  */
 
 /**
@@ -30,6 +32,7 @@ const SIZE_WEIGHTS = [[24, 200], [6, 2000], [1, 40_000]]
  * @property {(path: string, options: object) => any} OffsetLog
  * @property {import('./environment').Environment} environment
  * @property {SimulatedDisk} disk
+ * @property {import('./framings').FramingName} [framing]
  * @property {import('./ledger').Expectation} expectation
  * @property {number} plan  seed of what is done with the log
  * @property {(at: number) => void} [onRecovery]  told of every change that opening is about to make to the disk
@@ -41,7 +44,10 @@ const SIZE_WEIGHTS = [[24, 200], [6, 2000], [1, 40_000]]
  * @returns {Promise<{ found: Found[], hasRecovered: boolean }>}
  * @throws {Violation}
  */
-async function checkImage ({ OffsetLog, environment, disk, expectation, plan, onRecovery, trace = () => {} }) {
+async function checkImage (check) {
+  const { OffsetLog, environment, disk, expectation, plan, trace = () => {} } = check
+  let { onRecovery } = check
+  const framing = framingOf(check)
   const random = seededRandom(plan)
   environment.reset(plan, random(SLOW_SHARE) === 0 ? 2 : 0)
   disk.defer = process.nextTick
@@ -51,29 +57,32 @@ async function checkImage ({ OffsetLog, environment, disk, expectation, plan, on
     onRecovery?.(at)
   }
   const fsync = pickWeighted(random, FSYNC_WEIGHTS)
-  const log = await open(OffsetLog, disk, fsync, random(4) === 0 ? CACHE_SIZE : 0)
+  const before = disk.list().includes(FILE) ? disk.read(FILE) : null
+  const log = await open(OffsetLog, disk, framing, { fsync, cache: random(4) === 0 ? CACHE_SIZE : 0 })
   onRecovery = undefined
   if (log.recovery?.damage?.length > 0) throw new Violation('refused', `damage is seen: ${JSON.stringify(log.recovery)}`)
   const hasRecovered = log.recovery !== null
   trace(() => `    opened with fsync ${fsync}, recovery: ${JSON.stringify(log.recovery)}`)
   const found = await readAll(log)
+  framing.checkOpening(before, disk, FILE, log.recovery)
   const matched = compare(expectation, found)
+  framing.checkFile(disk, FILE, found)
   checkObservables(log, found)
   if (random(8) === 0) await checkGet(log, found, random)
-  const after = await goOn(log, { found, expectation }, random, trace)
+  const after = await goOn(log, framing, { found, expectation }, random, trace)
   if (random(24) === 0) checkErased(disk, goneRecords(expectation, matched))
-  await checkAgain(OffsetLog, disk.crash(() => 0), after, trace)
+  await checkAgain(OffsetLog, disk.crash(() => 0), framing, after, trace)
   return { found, hasRecovered }
 }
 
 /**
  * @param {ImageCheck['OffsetLog']} OffsetLog
  * @param {SimulatedDisk} disk
- * @param {string} fsync
- * @param {number} cache
+ * @param {Framing} framing
+ * @param {{ fsync: string, cache: number }} options
  */
-async function open (OffsetLog, disk, fsync, cache) {
-  const log = OffsetLog(FILE, { storage: disk.storage, framing: 'checked', fsync, cache })
+async function open (OffsetLog, disk, framing, options) {
+  const log = OffsetLog(FILE, { storage: disk.storage, ...framing.options, ...options })
   try {
     await log.ready()
   } catch (err) {
@@ -115,15 +124,16 @@ async function checkGet (log, found, random) {
 
 /**
  * @param {any} log
+ * @param {Framing} framing
  * @param {{ found: Found[], expectation: ImageCheck['expectation'] }} before
  * @param {(limit: number) => number} random
  * @param {(line: () => string) => void} trace
  * @returns {Promise<Found[]>}  what it must have now
  */
-async function goOn (log, { found, expectation }, random, trace) {
+async function goOn (log, framing, { found, expectation }, random, trace) {
   const size = random(pickWeighted(random, SIZE_WEIGHTS))
   const count = random(12) === 0 ? 3 : 1
-  const values = Array.from({ length: count }, (_, index) => AFTERWARDS.subarray(index * 8, index * 8 + size))
+  const values = Array.from({ length: count }, (_, index) => framing.makeRecord(AFTERWARDS_SALT, [index, size, 'random'], noLog))
   try {
     const last = found.length > 0 ? found[found.length - 1].seq : -1
     const seq = await log.append(count === 1 ? values[0] : values)
@@ -134,8 +144,8 @@ async function goOn (log, { found, expectation }, random, trace) {
     const after = [...found, ...(await newRecords(log, count, last, seq)).map((seq, index) => {
       return { seq, buffer: values[index], start: 0, end: values[index].length }
     })]
-    await checkLost(log, expectation, after, random)
-    if (random(16) === 0) {
+    if (framing.hasUniqueSeqs) await checkLost(log, expectation, after, random)
+    if (random(16) === 0 && framing.canDelete) {
       const [{ seq }] = after.splice(random(after.length), 1)
       await log.del(seq)
       trace(() => `    deleted ${seq}`)
@@ -194,15 +204,19 @@ async function newRecords (log, count, last, seq) {
  * The log was closed: all of it is durable.
  * @param {ImageCheck['OffsetLog']} OffsetLog
  * @param {SimulatedDisk} disk
+ * @param {Framing} framing
  * @param {Found[]} expected
  * @param {(line: () => string) => void} trace
  */
-async function checkAgain (OffsetLog, disk, expected, trace) {
-  const log = await open(OffsetLog, disk, 'interval', 0)
+async function checkAgain (OffsetLog, disk, framing, expected, trace) {
+  const before = disk.read(FILE)
+  const log = await open(OffsetLog, disk, framing, { fsync: 'interval', cache: 0 })
   const found = await readAll(log)
   trace(() => `    closed, opened again: ${found.length} records, recovery: ${JSON.stringify(log.recovery)}`)
   checkSame(found, expected)
   checkObservables(log, found)
+  framing.checkOpening(before, disk, FILE, log.recovery)
+  framing.checkFile(disk, FILE, found)
 }
 
 /**

@@ -74,9 +74,10 @@ class Explorer {
    * @param {number} budget  how many images are enough
    * @throws {ImageFailure}
    */
-  async explore ({ salt }, { points, ledger }, budget) {
+  async explore ({ salt, framing }, { points, ledger }, budget) {
     this._random = seededRandom(salt, 2)
     this._salt = salt
+    this._framing = framing
     this._ledger = ledger
     this._imageCount = 0
     this._nestedCount = 0
@@ -176,6 +177,7 @@ class Explorer {
         OffsetLog: this._OffsetLog,
         environment: this._environment,
         disk,
+        framing: this._framing,
         expectation: step.how === 'power' ? origin.power : origin.kill,
         plan: step.plan,
         onRecovery: isNesting ? (at) => recovery.offer(() => ({ at, disk: disk.clone() })) : undefined

@@ -1,6 +1,7 @@
 'use strict'
 // The command line of the torture.
 
+const { FRAMINGS } = require('./framings')
 const { fromLine } = require('./replay')
 
 const HELP = `Tortures the log: cuts the power and kills the process at every moment, and checks each promise.
@@ -10,6 +11,7 @@ const HELP = `Tortures the log: cuts the power and kills the process at every mo
   --seconds N     how long, 60 by default
   --workloads N   how many workloads to run instead; the same seed and number give the same images
   --seed N        the seed of all random choices; by default a new one, which is printed
+  --framing NAME  of the logs: checked, the default, or lines
   --workers N     threads, 2 by default; 0 for none
   --stop          ends at the first failure
   --replay LINE   repeats a failure from the line that it printed, and prints every step
@@ -28,7 +30,7 @@ The exit code is 1 after a failure, 2 when the options are wrong, and 3 when thi
 `
 
 const NUMBERS = ['seconds', 'workloads', 'seed', 'workers', 'kill', 'states']
-const TEXTS = ['replay', 'log', 'only', 'record']
+const TEXTS = ['replay', 'log', 'only', 'record', 'framing']
 const SWITCHES = ['stop', 'planted', 'disk', 'help']
 /** What goes with those options that say what to do instead. */
 const INSTEAD = {
@@ -89,6 +91,9 @@ function checkTogether (options) {
   }
   if (options.only !== undefined && !options.planted && !options.disk) {
     throw new UsageError('--only is for --planted and --disk')
+  }
+  if (options.framing !== undefined && !(options.framing in FRAMINGS)) {
+    throw new UsageError(`--framing must be ${Object.keys(FRAMINGS).join(' or ')}, got ${options.framing}`)
   }
   if (options.disk && options.only !== undefined && !/^\d+\.\d+(\.\d+)?$/.test(options.only)) {
     throw new UsageError(`--only needs history.generation.state, got ${options.only}`)

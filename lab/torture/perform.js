@@ -6,7 +6,7 @@ const { compare } = require('./compare')
 const { checkErased } = require('./erased')
 const { Ledger, NEVER, RecordEntry } = require('./ledger')
 const { readLog } = require('./read-log')
-const { makeRecord } = require('./records')
+const { framingOf } = require('./framings')
 const { seededRandom } = require('./seeded')
 const { Stage } = require('./stage')
 const { Violation } = require('./violation')
@@ -29,6 +29,7 @@ class Performance {
    */
   constructor (workload, { OffsetLog, environment, trace = () => {} }) {
     this._workload = workload
+    this._framing = framingOf(workload)
     this._OffsetLog = OffsetLog
     this._environment = environment
     this._trace = trace
@@ -124,7 +125,9 @@ class Performance {
   /** @param {string} fsync */
   async _open (fsync) {
     this._beginSession(fsync)
-    const log = this._OffsetLog(FILE, { storage: this._stage.disk.storage, framing: 'checked', fsync, cache: CACHE_SIZE })
+    const { disk } = this._stage
+    const before = disk.list().includes(FILE) ? disk.read(FILE) : null
+    const log = this._OffsetLog(FILE, { ...this._framing.options, storage: disk.storage, fsync, cache: CACHE_SIZE })
     this._session.log = log
     try {
       await log.ready()
@@ -133,6 +136,7 @@ class Performance {
     }
     if (log.recovery) this._trace(() => `${this._at}:     recovery: ${JSON.stringify(log.recovery)}`)
     if (log.recovery?.damage?.length > 0) throw new Violation('refused', `damage is seen: ${JSON.stringify(log.recovery)}`)
+    this._framing.checkOpening(before, disk, FILE, log.recovery)
     this._stage.isCreated = true
   }
 
@@ -185,8 +189,9 @@ class Performance {
 
   /** @type {(records: any[], isBatch: boolean) => { entries: any[], commit: any, values: Buffer | Buffer[] }} */
   _prepareAppend (records, isBatch) {
+    const readFile = () => this._stage.disk.read(FILE)
     const entries = records.map((plan) => {
-      return new RecordEntry(plan[0], makeRecord(this._workload.salt, plan, () => this._stage.disk.read(FILE)), plan[2])
+      return new RecordEntry(plan[0], this._framing.makeRecord(this._workload.salt, plan, readFile), plan[2])
     })
     const commit = this.ledger.append(entries, this._at)
     return { entries, commit, values: isBatch ? entries.map(({ bytes }) => bytes) : entries[0].bytes }
@@ -196,7 +201,7 @@ class Performance {
     commit.known.note(this._at)
     entries[entries.length - 1].seq = seq
     const other = this.ledger.show(entries[entries.length - 1], seq, this._at)
-    if (other) throw new Violation('seq given twice', `record ${entries.at(-1).id} is at ${seq}, as record ${other.id} was`)
+    if (other && this._framing.hasUniqueSeqs) throw new Violation('seq given twice', `record ${entries.at(-1).id} is at ${seq}, as record ${other.id} was`)
   }
 
   /** @param {Operation} operation */
@@ -396,6 +401,7 @@ class Performance {
       throw new Violation('refused', `the log cannot be read: ${err.stack}`)
     })
     const matched = compare(expectation, found)
+    this._framing.checkFile(this._stage.disk, FILE, found)
     for (const [record, seq] of matched) record.seq = seq
     this.ledger.reopened(expectation, new Set(matched.keys()), this._at)
     this._trace(() => `${this._at}:     found ${found.length} records`)

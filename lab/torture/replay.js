@@ -58,7 +58,7 @@ async function replay ({ workload, steps }, { OffsetLog, environment, guard, tra
   try {
     const performance = new Performance(workload, { OffsetLog, environment, trace })
     await guard.run(() => performance.run())
-    if (steps.length > 0) await replaySteps(performance, steps, { OffsetLog, environment, guard, trace })
+    if (steps.length > 0) await replaySteps(performance, { workload, steps }, { OffsetLog, environment, guard, trace })
     return null
   } catch (err) {
     if (err instanceof Violation) return err
@@ -68,14 +68,15 @@ async function replay ({ workload, steps }, { OffsetLog, environment, guard, tra
 
 /**
  * @param {Performance} performance
- * @param {import('./explore').Step[]} steps
+ * @param {Case} failing
  * @param {object} context
  * @param {any} context.OffsetLog
  * @param {import('./environment').Environment} context.environment
  * @param {import('./guard').Guard} context.guard
  * @param {(line: () => string) => void} context.trace
  */
-async function replaySteps ({ points, ledger }, steps, { OffsetLog, environment, guard, trace }) {
+async function replaySteps ({ points, ledger }, { workload: { framing }, steps }, context) {
+  const { OffsetLog, environment, guard, trace } = context
   const { at: start } = steps[0]
   let moments = points
   let mayKill = true
@@ -90,7 +91,8 @@ async function replaySteps ({ points, ledger }, steps, { OffsetLog, environment,
     /** @type {Array<{ at: number, disk: any }>} */
     const recovery = []
     const onRecovery = (/** @type {number} */ at) => recovery.push({ at, disk: disk.clone() })
-    await guard.run(() => checkImage({ OffsetLog, environment, disk, expectation, plan, onRecovery, trace }))
+    const check = { OffsetLog, environment, disk, framing, expectation, plan, onRecovery, trace }
+    await guard.run(() => checkImage(check))
     moments = /** @type {any[]} */ (recovery)
   }
 }

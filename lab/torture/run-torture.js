@@ -23,6 +23,7 @@ const SILENCE_MS_MAX = 60_000
  * @param {number} [options.seconds]  60 by default, unless `workloads` says when to end
  * @param {number} [options.workloads]  how many; the same seed and number give the same images
  * @param {number} [options.seed]
+ * @param {import('./framings').FramingName} [options.framing]  checked by default
  * @param {number} [options.workers]  threads; 0 runs all in this one
  * @param {string} [options.logModule]  path of the offset-log package to load
  * @param {boolean} [options.stopAtFailure]
@@ -34,6 +35,7 @@ async function runTorture ({
   workloads = Infinity,
   seconds = workloads === Infinity ? 60 : Infinity,
   seed = Date.now() % 2 ** 31,
+  framing,
   workers = 2,
   logModule = OFFSET_LOG,
   stopAtFailure = false,
@@ -44,7 +46,7 @@ async function runTorture ({
   const cpuBefore = process.cpuUsage()
   const endMs = started + seconds * 1000
   const failuresMax = stopAtFailure ? 1 : FAILURES_MAX
-  const options = { logModule, seed, stride: Math.max(1, workers), workloads, endMs, failuresMax, shrinks }
+  const options = { logModule, seed, framing, stride: Math.max(1, workers), workloads, endMs, failuresMax, shrinks }
   const onProgress = (/** @type {{ failure?: Failure }} */ { failure }) => { if (failure) onFailure(failure) }
   const results = workers === 0
     ? [await runCampaign({ ...options, first: 0, onProgress })]

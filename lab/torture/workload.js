@@ -1,6 +1,7 @@
 'use strict'
 // Writes the scripts: what is appended, deleted, synced, reopened, and what fails meanwhile.
 
+const { FRAMINGS } = require('./framings')
 const { mixSeed, pickWeighted, seededRandom } = require('./seeded')
 
 const MODES = ['always', 'interval', 'never']
@@ -36,6 +37,7 @@ const PAGE_SIZE = 16 * 1024
 
 /**
  * @typedef {object} Workload
+ * @property {import('./framings').FramingName} framing
  * @property {number} salt  of its records, of the log's random bytes and of all that is not written down here
  * @property {string} fsync  of the first session
  * @property {boolean} hasJitter  calls to the disk overtake each other
@@ -63,13 +65,15 @@ const SHAPES = {
 /**
  * @param {number} seed
  * @param {number} index  of the workload
+ * @param {import('./framings').FramingName} [framing]
  * @returns {Workload}
  */
-function generateWorkload (seed, index) {
+function generateWorkload (seed, index, framing = 'checked') {
   const random = seededRandom(seed, index)
   const shape = SHAPES[pickWeighted(random, [[14, 'tiny'], [5, 'edge'], [3, 'medium'], [1, 'large']])]
-  const script = new Script(random, shape)
+  const script = new Script(random, shape, FRAMINGS[framing].canDelete)
   return {
+    framing,
     salt: mixSeed(seed, index, 1) >>> 1,
     fsync: MODES[random(3)],
     hasJitter: random(4) === 0,
@@ -82,10 +86,12 @@ class Script {
   /**
    * @param {(limit: number) => number} random
    * @param {Shape} shape
+   * @param {boolean} canDelete
    */
-  constructor (random, shape) {
+  constructor (random, shape, canDelete) {
     this._random = random
     this._shape = shape
+    this._canDelete = canDelete
     this._nextId = 0
     this._lastIds = [0]
     this._hasFaults = random(4) === 0
@@ -110,9 +116,9 @@ class Script {
 
   _step () {
     const step = pickWeighted(this._random, [
-      [50, this._append], [8, this._appendNow], [16, this._del], [13, this._sync], [8, this._flush], [5, this._compact],
-      [6, this._tick], [4, this._wait], [4, this._read], [2, this._live], [7, this._reopen],
-      [this._hasFaults ? 20 : 0, this._fault]
+      [50, this._append], [8, this._appendNow], [this._canDelete ? 16 : 0, this._del], [13, this._sync],
+      [8, this._flush], [this._canDelete ? 5 : 0, this._compact], [6, this._tick], [4, this._wait], [4, this._read],
+      [2, this._live], [7, this._reopen], [this._hasFaults ? 20 : 0, this._fault]
     ])
     step.call(this)
   }

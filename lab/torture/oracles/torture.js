@@ -11,5 +11,5 @@ const WORKLOADS = 250
  * @returns {Promise<import('./run-oracle').Verdict>}
  */
 exports.examine = ({ logModule, seed }) => {
-  return runTorture({ logModule, seed, workloads: WORKLOADS, workers: 1, stopAtFailure: true, shrinks: false })
+  return runTorture({ logModule, seed, framing: 'checked', workloads: WORKLOADS, workers: 1, stopAtFailure: true, shrinks: false })
 }

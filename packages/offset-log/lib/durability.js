@@ -184,6 +184,8 @@ class Durability {
     this.#isDirty = false
     try {
       const besides = 'syncBeside' in checkpoints ? checkpoints.syncBeside() : null
+      // If the other one fails first, this failure must be no unhandled rejection.
+      besides?.catch(() => {})
       const syncing = blocks.syncSoon()
       if (syncing !== null) await syncing
       if (besides !== null) await besides
