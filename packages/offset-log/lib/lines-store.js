@@ -30,6 +30,8 @@ class LinesStore extends PlainStore {
     this.isUnbroken = false
     /** Of a log that may be written; set once it is open. @type {LinesCheckpoints | null} */
     this.sums = null
+    /** Of a log that only reads: what its writer has noted beside it. @type {{ id: Buffer, epoch: number } | null} */
+    this.noted = null
     /** Gets a record without waiting, if it can. */
     this.peek = new LinePeeker(this)
   }
@@ -74,7 +76,11 @@ class LinesStore extends PlainStore {
 
   /** Names the log. @returns {Buffer | null} */
   get id () {
-    return this.sums === null ? null : this.sums.id
+    return (this.sums ?? this.noted)?.id ?? null
+  }
+
+  get epoch () {
+    return (this.sums ?? this.noted)?.epoch ?? null
   }
 
   /** @param {LinesCheckpoints} sums */

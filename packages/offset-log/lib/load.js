@@ -4,7 +4,7 @@
 
 const { abortError, pause, promisesOf, toPromise } = require('@millrace/flow')
 const { openChecked, openNewChecked } = require('./recover/open-checked')
-const { detectFraming } = require('./recover/identify')
+const { detectFraming, peekSums } = require('./recover/identify')
 const { offsetFramings } = require('@millrace/framing')
 const { openOffset } = require('./recover/open-offset')
 const { removeLeftover } = require('./maintenance')
@@ -102,7 +102,7 @@ async function load (file, framing, signal) {
   const { blocks, durability, since } = file
   await promisesOf(blocks).ready()
   if (signal?.aborted) throw abortError('open', signal)
-  const { store, recovery } = await (blocks.flags === 'r' ? openSteadily : openStore)(file, framing)
+  const { store, recovery } = await (blocks.flags === 'r' ? openToRead : openStore)(file, framing)
   if (signal?.aborted) throw abortError('open', signal)
   file.store = store
   file.writtenSince = store.last
@@ -133,6 +133,14 @@ function loadNew (file, framing, bytes) {
   if (durability.mode === 'always') blocks.reserve(store.reserveSize)
   since.set(store.last)
   durability.begin(store.durableLast)
+}
+
+/** @type {typeof openSteadily} */
+async function openToRead (file, framing) {
+  const opened = await openSteadily(file, framing)
+  const { store } = opened
+  if ('noted' in store) store.noted = await peekSums(file.blocks.realPath, file.storage)
+  return opened
 }
 
 /**

@@ -27,6 +27,8 @@ const ROUND_COUNT_MAX = 20
  * @property {string | null} codec  The name of the codec that the log was made with; null if the log stores none.
  * @property {string | null} id  Names the log, in 32 hex digits. Snapshots, compacted and repaired logs keep it, but
  *   not snapshots of lines. Null in the offset framings, which store none.
+ * @property {number | null} epoch  Rises when a seq may have got another record than it had, such as after a power cut:
+ *   of logs of lines. Null in the other framings: seqs of the checked one come once, and the offset ones do not tell.
  * @property {number} size  Of the file, in bytes.
  * @property {number} since  As `log.since`.
  * @property {number} blockSize  Of a block or page, in bytes.

@@ -170,6 +170,7 @@ class Log extends BaseLog {
         framing: store.name,
         codec: store.codecName,
         id: store.id?.toString('hex') ?? null,
+        epoch: store.supports.uniqueSeqs ? null : store.epoch,
         size: store.end,
         since: this.since.value,
         blockSize: blocks.blockSize,

@@ -60,6 +60,11 @@ class PlainStore {
     return null
   }
 
+  /** Rises when positions may have other records than before; null if nothing tells. @returns {number | null} */
+  get epoch () {
+    return null
+  }
+
   cacheStats () {
     return this.blocks.cacheStats()
   }

@@ -93,7 +93,7 @@ class Core {
   /** @type {(seq: unknown, cb: FoundCallback) => void} */
   #readRecord (seq, cb) {
     const { segments } = this
-    const retained = typeof seq === 'number' ? segments.retainedError('get', seq) : null
+    const retained = typeof seq === 'number' ? segments.droppedError('get', seq) : null
     if (retained) return cb(retained)
     const found = typeof seq === 'number' ? segments.find(seq) : segments.last
     // What a stand-in would have is lost with the segment before it.

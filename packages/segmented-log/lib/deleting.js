@@ -15,14 +15,14 @@ const { explain } = require('./reader')
 async function deleteRecords ({ core, upkeep }, seqs) {
   const { folder, segments } = core
   if (seqs.length > 0 && !segments.last.log.supports.del) {
-    throw new LogError('ERR_NOT_SUPPORTED', `del: ${folder} has text files, whose lines cannot be erased in place; copy the ` +
-      'lines to keep into another log', { path: folder })
+    throw new LogError('ERR_NOT_SUPPORTED', `del: ${folder} has text files, whose lines cannot be erased in place; copy those ` +
+      'to keep into another folder: millrace snapshot --where', { path: folder })
   }
   /** @type {Map<import('./segments').Segment, number[]>} */
   const bySegment = new Map()
   for (const seq of seqs) {
     if (typeof seq !== 'number') throw misuse(`del: expected the seq of a record, got ${typeof seq}`)
-    const retained = segments.retainedError('del', seq)
+    const retained = segments.droppedError('del', seq)
     if (retained) throw retained
     const segment = segments.find(seq)
     const locals = bySegment.get(segment) ?? []

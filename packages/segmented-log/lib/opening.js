@@ -173,7 +173,7 @@ async function openForWriting (folder, options) {
   if (isNew) segments.push(nameAt(0, options))
   checkBases(folder, segments)
   options.active.lock = place.lock ?? false
-  const own = { mustExist: !isNew, signal: signal ?? undefined }
+  const own = { id: await findLostId(folder, options, listing), mustExist: !isNew, signal: signal ?? undefined }
   const { name, format } = segments[segments.length - 1]
   const log = (format === null ? OffsetLog : openFixed)(path.join(folder, name), { ...options.active, ...own })
   try {
@@ -183,6 +183,20 @@ async function openForWriting (folder, options) {
     return beginBehind(folder, options, listing, /** @type {Error} */ (err))
   }
   return settle(folder, options, listing, log)
+}
+
+/**
+ * What names a log of lines is beside its segments, and anybody may remove it. The newest segment then gets the id that
+ * older ones have: else they would count as those of another log.
+ * @type {(folder: string, options: Options, listing: Listing) => Promise<string | undefined>} undefined if it is there
+ */
+async function findLostId (folder, options, { segments, beside }) {
+  if (options.active.framing === 'checked') return undefined
+  const newest = segments[segments.length - 1].name
+  const having = new Set(beside.filter(({ suffix }) => suffix === SUMS).map(({ of }) => of))
+  if (having.has(newest) || having.size === 0) return undefined
+  const { id } = await findLike(folder, options, segments.filter(({ name }) => having.has(name)))
+  return id?.toString('hex')
 }
 
 /**

@@ -189,7 +189,9 @@ class Log extends BaseLog {
   async #describe () {
     const { segments } = this.#core
     const stats = await segments.last.log.stats()
-    return { ...stats, since: this.since.value, segmentCount: segments.fileCount }
+    // Each file of lines counts its own epochs. Its base is far above the epochs of the one before.
+    const epoch = stats.epoch === null ? null : segments.last.base + stats.epoch
+    return { ...stats, epoch, since: this.since.value, segmentCount: segments.fileCount }
   }
 
   /**

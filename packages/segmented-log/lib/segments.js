@@ -253,6 +253,14 @@ class Segments {
   }
 
   /**
+   * The same of one record. A read may begin at 0, whatever the log has dropped; a record of lines may have been there.
+   * @type {(call: string, seq: number) => LogError | null}
+   */
+  droppedError (call, seq) {
+    return seq === 0 && this.first.base > 0 ? this.#retained(call, seq) : this.retainedError(call, seq)
+  }
+
+  /**
    * The error of a seq from which on records were dropped; null if they were not.
    * @type {(call: string, seq: number) => LogError | null}
    */

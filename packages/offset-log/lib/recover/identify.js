@@ -6,8 +6,8 @@ const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { promisesOf } = require('@millrace/flow')
 const {
-  AREA_SIZE, FRAME_HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, decodeFileHeader, encodeFileHeader, hasMagic,
-  looksLikeLines, offsetFramings
+  AREA_SIZE, FRAME_HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, SUMS_SIZE, SUMS_SUFFIX, decodeFileHeader, encodeFileHeader,
+  hasMagic, looksLikeLines, offsetFramings, readSums
 } = require('@millrace/framing')
 
 /** How much of a file is looked at to see whether it is text. */
@@ -93,11 +93,33 @@ const PEEK_SIZE = HEADER_POSITIONS[HEADER_POSITIONS.length - 1] + AREA_SIZE
 /**
  * @param {string} path
  * @param {import('@millrace/block-file').Storage | undefined} storage
- * @returns {Promise<{ id: Buffer | null }>}  of the checked log, null if neither header can be read
+ * @returns {Promise<{ id: Buffer | null }>}  of the log: in the head of a checked one, beside one of lines; null if it
+ *   cannot be read
  * @throws ENOENT if there is no such file
  */
 async function peekId (path, storage) {
-  return { id: findId(await readHeaderAreas(path, storage)) }
+  const id = findId(await readHeaderAreas(path, storage))
+  return { id: id ?? (await peekSums(path, storage))?.id ?? null }
+}
+
+/**
+ * What is noted beside a log of lines, which its writer may change meanwhile.
+ * @param {string} path
+ * @param {import('@millrace/block-file').Storage | undefined} storage
+ * @returns {Promise<import('@millrace/framing').SumsSlot | null>}  null if nothing can be read
+ */
+async function peekSums (path, storage) {
+  const blocks = BlockFile(path + SUMS_SUFFIX, { flags: 'r', cache: 0, storage })
+  try {
+    await promisesOf(blocks).ready()
+    const bytes = Buffer.alloc(SUMS_SIZE)
+    await promisesOf(blocks).readInto(bytes.subarray(0, Math.min(blocks.size.value, SUMS_SIZE)), 0)
+    return readSums(bytes)[0] ?? null
+  } catch {
+    return null
+  } finally {
+    await promisesOf(blocks).close().catch(() => {})
+  }
 }
 
 /**
@@ -140,4 +162,5 @@ function findId (areas) {
 exports.detectFraming = detectFraming
 exports.areOfCopy = areOfCopy
 exports.peekId = peekId
+exports.peekSums = peekSums
 exports.readHeaderAreas = readHeaderAreas
