@@ -15,6 +15,7 @@ const layerOf = {
   dictionary: 1,
   'json-codec': 1,
   'binary-codec': 1,
+  index: 1.5,
   otlp: 1.5,
   'offset-log': 2,
   forwarder: 3,

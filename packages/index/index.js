@@ -1,0 +1,43 @@
+'use strict'
+// An index of fields for a log: which records may fulfil a filter, without a scan.
+
+const { checkNames, misuse } = require('@millrace/errors')
+const { LogIndex } = require('./lib/log-index')
+const { parsePaths } = require('./lib/paths')
+
+/**
+ * @typedef {import('./lib/paths').PathOptions} PathOptions
+ * @typedef {import('./lib/paths').AskedPath} AskedPath
+ * @typedef {import('./lib/log-index').Host} Host
+ * @typedef {import('./lib/log-index').IndexStatus} IndexStatus
+ * @typedef {import('./lib/explain').Explanation} Explanation
+ * @typedef {import('./lib/parts').Part} Part
+ */
+
+/**
+ * What a log is handed as its option `index`.
+ * @typedef {object} Index
+ * @property {string[]} paths  as people read them
+ * @property {(host: Host) => LogIndex} open  for the log; it opens its files in the background
+ */
+
+/**
+ * Declares an index. A filter uses it if it asks for a declared path, spelled the same: with `equals`, `in` and
+ * `includes`, and with ranges and times of paths that have `range: true`.
+ * @param {ReadonlyArray<AskedPath | PathOptions>} paths
+ * @param {{ tuning?: import('./lib/log-index').Tuning }} [options]  `tuning`: for tests
+ * @returns {Index}
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function createIndex (paths, options = {}) {
+  if (options === null || typeof options !== 'object') throw misuse(`createIndex: expected options, got ${String(options)}`)
+  checkNames('createIndex', options, ['tuning'])
+  const { tuning = {} } = options
+  const declared = parsePaths(paths)
+  return {
+    paths: declared.map(({ name }) => name),
+    open: (host) => new LogIndex(declared, host, tuning)
+  }
+}
+
+exports.createIndex = createIndex

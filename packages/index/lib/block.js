@@ -1,0 +1,196 @@
+'use strict'
+// The keys of records that no run has yet, in memory: for each path unsorted columns, which are searched from end to
+// end. That takes microseconds, and to fill them takes no table of hashes.
+
+const { ordered, radixSort, sortNumbers } = require('./sorting')
+
+/** So many records make a run. */
+const RECORDS_MAX = 32_768
+/** A run notes where a record is as a distance from the first one, in 32 bits; several runs become one. */
+const SPAN_MAX = 2 ** 28
+const ROOM_MIN = 1024
+/** Up to so many hashes are each searched for alone. */
+const SEARCHES_MAX = 8
+
+/**
+ * @typedef {import('./hash').Hasher} Hasher
+ * @typedef {{ short: number, low: number, high: number }} Hash
+ * @typedef {{ min: number, max: number }} Interval  both are inside
+ */
+
+/** The hashes of one path, in the order of the records. A record has several if the path is of elements. */
+class KeyColumn {
+  count = 0
+  #room = 0
+  short = new Uint32Array(0)
+  low = new Uint32Array(0)
+  high = new Uint32Array(0)
+  ordinals = new Uint32Array(0)
+
+  /** @param {Hasher} hasher @param {number} ordinal */
+  add ({ short, low, high }, ordinal) {
+    if (this.count === this.#room) {
+      this.#room = Math.max(ROOM_MIN, 2 * this.#room)
+      this.short = grown(this.short, this.#room)
+      this.low = grown(this.low, this.#room)
+      this.high = grown(this.high, this.#room)
+      this.ordinals = grown(this.ordinals, this.#room)
+    }
+    const at = this.count++
+    this.short[at] = short
+    this.low[at] = low
+    this.high[at] = high
+    this.ordinals[at] = ordinal
+  }
+
+  /**
+   * @param {readonly Hash[]} hashes
+   * @param {boolean} isExact  whether the long hash must be the same too
+   * @returns {number[]}  ordinals, ascending, each once
+   */
+  find (hashes, isExact) {
+    /** @type {number[]} */
+    const found = []
+    const isSame = (/** @type {number} */ at, /** @type {Hash} */ { low, high }) => {
+      return !isExact || (this.low[at] === low && this.high[at] === high)
+    }
+    if (hashes.length > SEARCHES_MAX) {
+      const known = new Map(hashes.map((hash) => [hash.short, hash]))
+      // With the same short hash any long one may be meant.
+      const isAmbiguous = isExact && known.size < hashes.length
+      for (let at = 0; at < this.count; at++) {
+        const hash = known.get(this.short[at])
+        if (hash === undefined) continue
+        const meant = isAmbiguous ? hashes.filter(({ short }) => short === hash.short) : [hash]
+        if (meant.some((one) => isSame(at, one))) found.push(this.ordinals[at])
+      }
+    } else {
+      for (const hash of hashes) {
+        let at = this.short.indexOf(hash.short)
+        while (at >= 0 && at < this.count) {
+          if (isSame(at, hash)) found.push(this.ordinals[at])
+          at = this.short.indexOf(hash.short, at + 1)
+        }
+      }
+    }
+    return ordered(found)
+  }
+
+  /** Gives the indexes in the order of the short hashes, and of the records among equal ones. */
+  sort () {
+    return radixSort(this.short, this.count)
+  }
+}
+
+/** Numbers of one path, or times, in the order of the records. */
+class ValueColumn {
+  count = 0
+  values = new Float64Array(0)
+  ordinals = new Uint32Array(0)
+
+  /** @param {number} value @param {number} ordinal */
+  add (value, ordinal) {
+    if (this.count === this.values.length) {
+      const room = Math.max(ROOM_MIN, 2 * this.count)
+      this.values = grown(this.values, room)
+      this.ordinals = grown(this.ordinals, room)
+    }
+    this.values[this.count] = value
+    this.ordinals[this.count++] = ordinal
+  }
+
+  /** @param {readonly Interval[]} intervals @returns {number[]}  ordinals, ascending, each once */
+  find (intervals) {
+    const found = []
+    for (let at = 0; at < this.count; at++) {
+      const value = this.values[at]
+      if (intervals.some(({ min, max }) => value >= min && value <= max)) found.push(this.ordinals[at])
+    }
+    return ordered(found)
+  }
+
+  sort () {
+    return sortNumbers(this.values, this.count)
+  }
+}
+
+/** The keys of a range of the log. */
+class Block {
+  #paths
+  #recordsMax
+
+  /**
+   * @param {readonly import('./paths').DeclaredPath[]} paths
+   * @param {number} from  the seq where the range begins
+   * @param {number} [recordsMax]
+   */
+  constructor (paths, from, recordsMax = RECORDS_MAX) {
+    this.#paths = paths
+    this.#recordsMax = recordsMax
+    this.from = from
+    /** Where the range ends: every record before it was added. */
+    this.to = from
+    this.count = 0
+    this.seqs = new Float64Array(ROOM_MIN)
+    /** Ordinals of records that are candidates of every query, ascending. @type {number[]} */
+    this.odd = []
+    this.keys = paths.map(() => new KeyColumn())
+    this.numbers = paths.map(({ range }) => range ? new ValueColumn() : null)
+    this.times = paths.map(({ range }) => range ? new ValueColumn() : null)
+    /** Whether nothing in it was deleted after it was added. */
+    this.isClean = true
+    /** Whether no more records are added. */
+    this.isSealed = false
+  }
+
+  /** Whether one more record can be added. @param {number} seq */
+  hasRoom (seq) {
+    return !this.isSealed && this.count < this.#recordsMax && (this.count === 0 || seq - this.seqs[0] < SPAN_MAX)
+  }
+
+  /** Begins a record: what is added then are its keys. @param {number} seq */
+  begin (seq) {
+    if (this.count === this.seqs.length) this.seqs = grown(this.seqs, 2 * this.count)
+    this.seqs[this.count++] = seq
+    this.to = seq + 1
+  }
+
+  /** @param {readonly number[]} slots  of the paths that have it @param {Hasher} hasher  has the hash */
+  addKey (slots, hasher) {
+    for (let index = 0; index < slots.length; index++) this.keys[slots[index]].add(hasher, this.count - 1)
+  }
+
+  /** @param {readonly number[]} slots @param {number} value */
+  addNumber (slots, value) {
+    for (const slot of slots) this.numbers[slot]?.add(value, this.count - 1)
+  }
+
+  /** @param {readonly number[]} slots @param {number} ms  since 1970 */
+  addTime (slots, ms) {
+    for (const slot of slots) this.times[slot]?.add(ms, this.count - 1)
+  }
+
+  addOdd () {
+    const ordinal = this.count - 1
+    if (this.odd[this.odd.length - 1] !== ordinal) this.odd.push(ordinal)
+  }
+
+  get pathCount () {
+    return this.#paths.length
+  }
+}
+
+/**
+ * @template {Uint32Array | Float64Array} T
+ * @param {T} array
+ * @param {number} room
+ * @returns {T}
+ */
+function grown (array, room) {
+  const larger = /** @type {T} */ (new /** @type {any} */ (array.constructor)(room))
+  larger.set(array)
+  return larger
+}
+
+exports.RECORDS_MAX = RECORDS_MAX
+exports.Block = Block

@@ -1,0 +1,235 @@
+'use strict'
+// What is in a run: the sections of a block, or of adjacent runs that become one. Keys stay in their range of seqs, so
+// a list of the new run is those of the old ones, one after the other. The work is done in slices.
+
+const { setImmediate } = require('node:timers')
+const { TimeSlice } = require('@millrace/flow')
+const { ORDINALS_MAX } = require('./posting-list')
+const { KeyWriter, ValueWriter } = require('./run-writer')
+
+/**
+ * @typedef {import('./block').Block} Block
+ * @typedef {import('./run').Run} Run
+ * @typedef {import('./run-writer').PageWriter} PageWriter
+ * @typedef {import('./run-format').ValueSection} ValueSection
+ * @typedef {import('./run-format').KeySection} KeySection
+ */
+
+/**
+ * @typedef {object} Sections  where all is in the file
+ * @property {number} base
+ * @property {number} records
+ * @property {number} oddStart
+ * @property {number} oddCount
+ * @property {KeySection[]} keys
+ * @property {Array<ValueSection | null>} numbers
+ * @property {Array<ValueSection | null>} times
+ */
+
+/** Lets others run, if the slice is over, and writes what is there. */
+class Pace {
+  #slice = new TimeSlice()
+  #writer
+
+  /** @param {PageWriter} writer */
+  constructor (writer) {
+    this.#writer = writer
+  }
+
+  isDue () {
+    return this.#writer.isFull || this.#slice.isOver()
+  }
+
+  async rest () {
+    if (this.#writer.isFull) await this.#writer.flush()
+    else await new Promise((resolve) => { setImmediate(resolve) })
+  }
+}
+
+/** @type {(writer: PageWriter, block: Block) => Promise<Sections>} */
+async function writeBlock (writer, block) {
+  const pace = new Pace(writer)
+  const { count: records, seqs, odd } = block
+  const base = seqs[0]
+  for (let ordinal = 0; ordinal < records; ordinal++) writer.addWord(seqs[ordinal] - base)
+  const oddStart = writer.position
+  for (const ordinal of odd) writer.addWord(ordinal)
+  const keys = []
+  for (const column of block.keys) {
+    keys.push(await writeKeys(writer, column, records, pace))
+    await pace.rest()
+  }
+  /** @type {Array<Array<ValueSection | null>>} */
+  const values = []
+  for (const columns of [block.numbers, block.times]) {
+    /** @type {Array<ValueSection | null>} */
+    const sections = []
+    for (const column of columns) {
+      sections.push(column && await writeValues(writer, column, pace))
+      await pace.rest()
+    }
+    values.push(sections)
+  }
+  const [numbers, times] = values
+  return { base, records, oddStart, oddCount: odd.length, keys, numbers, times }
+}
+
+/** @type {(writer: PageWriter, column: Block['keys'][0], records: number, pace: Pace) => Promise<KeySection>} */
+async function writeKeys (writer, column, records, pace) {
+  const order = column.sort()
+  const target = new KeyWriter(writer, records)
+  const ordinals = new Uint32Array(records)
+  for (let at = 0; at < order.length;) {
+    const first = order[at]
+    const short = column.short[first]
+    const id = { low: column.low[first], high: column.high[first] }
+    let count = 0
+    let isOne = true
+    for (; at < order.length && column.short[order[at]] === short; at++) {
+      const index = order[at]
+      isOne &&= column.low[index] === id.low && column.high[index] === id.high
+      // Elements of one record may be equal.
+      if (count === 0 || ordinals[count - 1] !== column.ordinals[index]) ordinals[count++] = column.ordinals[index]
+    }
+    target.add(short, ordinals, count, isOne ? id : null)
+    if (pace.isDue()) await pace.rest()
+  }
+  return target.end()
+}
+
+/** @type {(writer: PageWriter, column: NonNullable<Block['numbers'][0]>, pace: Pace) => Promise<ValueSection>} */
+async function writeValues (writer, column, pace) {
+  const target = new ValueWriter(writer)
+  for (const index of column.sort()) {
+    target.add(column.values[index], column.ordinals[index])
+    if (pace.isDue()) await pace.rest()
+  }
+  return target.end()
+}
+
+/**
+ * @param {PageWriter} writer
+ * @param {readonly Run[]} runs  adjacent, the oldest first
+ * @returns {Promise<Sections>}
+ */
+async function writeMerged (writer, runs) {
+  const pace = new Pace(writer)
+  const [{ footer: { base } }] = runs
+  const offsets = [0]
+  for (const { records } of runs) offsets.push(offsets[offsets.length - 1] + records)
+  const records = offsets[runs.length]
+  for (const run of runs) {
+    for (let ordinal = 0; ordinal < run.records; ordinal++) {
+      writer.addWord(run.seqOf(ordinal) - base)
+      if (pace.isDue()) await pace.rest()
+    }
+  }
+  const oddStart = writer.position
+  for (const [index, run] of runs.entries()) for (const ordinal of run.odd) writer.addWord(ordinal + offsets[index])
+  const oddCount = (writer.position - oddStart) / 4
+  const keys = []
+  for (let slot = 0; slot < runs[0].footer.keys.length; slot++) {
+    keys.push(await mergeKeys(writer, runs, offsets, slot, pace))
+  }
+  /** @type {Array<Array<ValueSection | null>>} */
+  const values = []
+  for (const name of /** @type {const} */ (['numbers', 'times'])) {
+    /** @type {Array<ValueSection | null>} */
+    const sections = []
+    for (let slot = 0; slot < runs[0].footer[name].length; slot++) {
+      sections.push(runs[0].footer[name][slot] && await mergeValues(writer, runs, offsets, { name, slot }, pace))
+    }
+    values.push(sections)
+  }
+  const [numbers, times] = values
+  return { base, records, oddStart, oddCount, keys, numbers, times }
+}
+
+/** Ordinals of one key, ascending. */
+class Gathered {
+  #block = new Uint32Array(ORDINALS_MAX)
+  ordinals = new Uint32Array(ORDINALS_MAX)
+  count = 0
+  /** @type {import('./posting-list').LongHash | null} */
+  id = null
+
+  /** @type {(found: number | import('./posting-list').PostingList, offset: number, pace: Pace) => Promise<void>} */
+  async add (found, offset, pace) {
+    const isFirst = this.count === 0
+    const isList = typeof found !== 'number'
+    const id = isList ? found.id : null
+    // The long hash of a single one is not known.
+    const isSame = id !== null && (isFirst || (this.id !== null && this.id.low === id.low && this.id.high === id.high))
+    this.id = isSame ? id : null
+    this.#makeRoom(isList ? found.count : 1)
+    if (!isList) {
+      this.ordinals[this.count++] = found + offset
+      return
+    }
+    for (let block = found.blockCount - 1; block >= 0; block--) {
+      const count = found.readBlock(block, this.#block)
+      this.#makeRoom(count)
+      for (let at = count - 1; at >= 0; at--) this.ordinals[this.count++] = this.#block[at] + offset
+      if (pace.isDue()) await pace.rest()
+    }
+  }
+
+  /** @param {number} count */
+  #makeRoom (count) {
+    if (this.count + count <= this.ordinals.length) return
+    const larger = new Uint32Array(Math.max(2 * this.ordinals.length, this.count + count))
+    larger.set(this.ordinals)
+    this.ordinals = larger
+  }
+}
+
+/**
+ * @type {(writer: PageWriter, runs: readonly Run[], offsets: number[], slot: number,
+ *   pace: Pace) => Promise<KeySection>}
+ */
+async function mergeKeys (writer, runs, offsets, slot, pace) {
+  const target = new KeyWriter(writer, offsets[runs.length])
+  const gathered = new Gathered()
+  const heads = runs.map((run) => run.entries(slot))
+  const entries = heads.map((head) => head.next())
+  while (true) {
+    let short = Infinity
+    for (const { done, value } of entries) if (!done && value.short < short) short = value.short
+    if (short === Infinity) return target.end()
+    gathered.count = 0
+    for (let index = 0; index < runs.length; index++) {
+      const { done, value } = entries[index]
+      if (done || value.short !== short) continue
+      await gathered.add(value.found, offsets[index], pace)
+      entries[index] = heads[index].next()
+    }
+    target.add(short, gathered.ordinals, gathered.count, gathered.id)
+    if (pace.isDue()) await pace.rest()
+  }
+}
+
+/**
+ * @type {(writer: PageWriter, runs: readonly Run[], offsets: number[], of: { name: 'numbers' | 'times', slot: number },
+ *   pace: Pace) => Promise<ValueSection>}
+ */
+async function mergeValues (writer, runs, offsets, { name, slot }, pace) {
+  const target = new ValueWriter(writer)
+  const inputs = runs.map((run, index) => {
+    const section = /** @type {ValueSection} */ (run.footer[name][slot])
+    return { run, section, offset: offsets[index], index: 0, value: section.count > 0 ? run.valueAt(section, 0) : NaN }
+  })
+  while (true) {
+    let next = null
+    for (const input of inputs) {
+      if (input.index < input.section.count && (next === null || input.value < next.value)) next = input
+    }
+    if (next === null) return target.end()
+    target.add(next.value, next.run.valueOrdinal(next.section, next.index) + next.offset)
+    next.index++
+    if (next.index < next.section.count) next.value = next.run.valueAt(next.section, next.index)
+    if (pace.isDue()) await pace.rest()
+  }
+}
+
+exports.writeBlock = writeBlock
+exports.writeMerged = writeMerged

@@ -1,0 +1,78 @@
+'use strict'
+// Exact counts: from the lengths of lists whose long hash is that of the value, as far as nothing in them was deleted.
+
+const { Block } = require('./block')
+const { Parts, ordinalsInRange } = require('./parts')
+const { DamagedRun } = require('./run-format')
+const { countInRun } = require('./search')
+
+/** More records that must be looked at are read as the parts of a read. */
+const UNSURE_MAX = 4096
+
+/**
+ * @typedef {import('./cover').Cover} Cover
+ * @typedef {import('./parts').Part} Part
+ * @typedef {import('./parts').Range} Range
+ * @typedef {import('./parts').Sought} Sought
+ * @typedef {import('./run').Run} Run
+ */
+
+/**
+ * @param {Sought} sought
+ * @param {Cover} cover  an exact one
+ * @param {Range} range
+ * @returns {{ sure: number, parts: Iterable<Part> }}
+ */
+function countMatches (sought, cover, { from, to }) {
+  let sure = 0
+  /** What is left to be looked at. @type {Array<{ seqs: number[] } | { from: number, to: number }>} */
+  const left = []
+  for (let at = from; at < to;) {
+    const { segment, to: end } = sought.coverage.at(at)
+    const part = { from: at, to: Math.min(end, to) }
+    at = part.to
+    const counted = segment !== null && 'isClean' in segment && segment.isClean ? countInSegment(sought, segment, cover, part) : null
+    if (counted === null) {
+      left.push(part)
+    } else {
+      sure += counted.sure
+      if (counted.unsure.length > 0) left.push({ seqs: counted.unsure })
+    }
+  }
+  return { sure, parts: partsOf(sought, left) }
+}
+
+/**
+ * @type {(sought: Sought, segment: Run | Block, cover: Cover, range: { from: number, to: number }) =>
+ *   { sure: number, unsure: number[] } | null}
+ */
+function countInSegment (sought, segment, cover, range) {
+  if (segment instanceof Block) {
+    if (segment.odd.length > 0) return null
+    const { low, high } = ordinalsInRange(segment, range)
+    const found = cover.kind === 'keys'
+      ? segment.keys[cover.slot].find(cover.hashes, true)
+      : cover.kind === 'values' ? segment.numbers[cover.slot]?.find(cover.numbers) ?? [] : []
+    return { sure: found.filter((ordinal) => ordinal >= low && ordinal < high).length, unsure: [] }
+  }
+  try {
+    if (segment.odd.length > 0) return null
+    const wanted = { low: segment.ordinalFrom(range.from), high: segment.ordinalFrom(range.to) }
+    const { sure, unsure } = countInRun(segment, cover, wanted)
+    return unsure.length > UNSURE_MAX ? null : { sure, unsure: unsure.map((ordinal) => segment.seqOf(ordinal)) }
+  } catch (err) {
+    if (!(err instanceof DamagedRun)) throw err
+    sought.onDamaged(segment, err)
+    return null
+  }
+}
+
+/** @type {(sought: Sought, left: Array<{ seqs: number[] } | { from: number, to: number }>) => Iterable<Part>} */
+function * partsOf (sought, left) {
+  for (const part of left) {
+    if ('seqs' in part) yield part
+    else yield * new Parts(sought, { ...part, reverse: false })
+  }
+}
+
+exports.countMatches = countMatches

@@ -1,0 +1,127 @@
+'use strict'
+// The keyed hashes of values. Whoever chooses values does not know the key, so cannot make many of them collide.
+
+const { randomBytes } = require('node:crypto')
+
+const KEY_SIZE = 16
+/** What a value is goes into its hash: 1, '1' and true differ. */
+const TEXT = 1
+const NUMBER = 2
+const TRUE = 3
+const FALSE = 4
+const NULL = 5
+
+// Odd numbers with well mixed bits: those of xxHash and MurmurHash.
+const [P1, P2, P3] = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d]
+const WORD_SIZE = 4
+const ALL_BITS = 32
+
+const double = new Float64Array(1)
+const doubleWords = new Int32Array(double.buffer)
+
+/** @typedef {string | number | boolean | null} Primitive */
+
+/** Hashes values, and holds the hash of the last one: an object for each would cost more than to make it. */
+class Hasher {
+  #first
+  #second
+  #mask
+
+  /**
+   * @param {Buffer} key  KEY_SIZE bytes
+   * @param {number} [bits]  how many of the short hash are used; with few, tests see what collisions do
+   */
+  constructor (key, bits = ALL_BITS) {
+    this.key = key
+    this.#first = key.readInt32LE(0) ^ key.readInt32LE(8)
+    this.#second = key.readInt32LE(4) ^ key.readInt32LE(12)
+    this.#mask = bits === ALL_BITS ? -1 : ~(-1 >>> bits)
+    /** The short hash, of 32 bits. */
+    this.short = 0
+    /** The long one, of 64 bits. */
+    this.low = 0
+    this.high = 0
+  }
+
+  /**
+   * Of a text by its UTF-8.
+   * @param {DataView} words  of the same bytes as `buf`
+   * @param {Uint8Array} buf
+   * @param {number} start
+   * @param {number} end
+   */
+  hashBytes (words, buf, start, end) {
+    let a = this.#first ^ Math.imul(end - start, P3) ^ TEXT
+    let b = this.#second + Math.imul(end - start, P1) | 0
+    let at = start
+    for (const stop = end - WORD_SIZE; at <= stop; at += WORD_SIZE) {
+      const word = words.getInt32(at, true)
+      a = Math.imul(a ^ word, P1)
+      a ^= a >>> 15
+      b = Math.imul(b + word | 0, P2)
+      b ^= b >>> 13
+    }
+    for (; at < end; at++) {
+      a = Math.imul(a ^ buf[at], P1)
+      a ^= a >>> 15
+      b = Math.imul(b + buf[at] | 0, P2)
+      b ^= b >>> 13
+    }
+    this.#finish(a, b)
+  }
+
+  /** @param {string} text */
+  hashText (text) {
+    const bytes = Buffer.from(text)
+    this.hashBytes(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), bytes, 0, bytes.length)
+  }
+
+  /** 0 and -0 are `===`, so they have one hash. @param {number} value  not NaN */
+  hashNumber (value) {
+    double[0] = value === 0 ? 0 : value
+    let a = Math.imul(this.#first ^ doubleWords[0] ^ NUMBER, P1)
+    let b = Math.imul(this.#second + doubleWords[0] | 0, P2)
+    a ^= a >>> 15
+    b ^= b >>> 13
+    a = Math.imul(a ^ doubleWords[1], P1)
+    b = Math.imul(b + doubleWords[1] + NUMBER | 0, P2)
+    this.#finish(a ^ a >>> 15, b ^ b >>> 13)
+  }
+
+  /** @param {number} kind  TRUE, FALSE or NULL */
+  hashConstant (kind) {
+    this.#finish(this.#first ^ kind, this.#second + kind | 0)
+  }
+
+  /** @param {Primitive} value  not NaN */
+  hashValue (value) {
+    if (typeof value === 'string') this.hashText(value)
+    else if (typeof value === 'number') this.hashNumber(value)
+    else this.hashConstant(value === null ? NULL : value ? TRUE : FALSE)
+  }
+
+  /** @param {number} a @param {number} b */
+  #finish (a, b) {
+    a = Math.imul(a ^ a >>> 16, P2)
+    b = Math.imul(b ^ b >>> 16, P3)
+    a = a + (b ^ b >>> 13) | 0
+    b = b ^ Math.imul(a ^ a >>> 15, P1)
+    this.low = a >>> 0
+    this.high = b >>> 0
+    let mixed = Math.imul(a ^ a >>> 13, P3) ^ Math.imul(b ^ b >>> 16, P2)
+    mixed = Math.imul(mixed ^ mixed >>> 15, P1)
+    this.short = ((mixed ^ mixed >>> 16) & this.#mask) >>> 0
+  }
+}
+
+/** @returns {Buffer} */
+function createKey () {
+  return randomBytes(KEY_SIZE)
+}
+
+exports.TRUE = TRUE
+exports.FALSE = FALSE
+exports.NULL = NULL
+exports.KEY_SIZE = KEY_SIZE
+exports.Hasher = Hasher
+exports.createKey = createKey

@@ -1,0 +1,465 @@
+'use strict'
+// The index of one log: opens its runs, keeps up with the log in the background, and answers what a filter needs.
+
+const { setImmediate, setTimeout, clearTimeout } = require('node:timers')
+const { Block, RECORDS_MAX } = require('./block')
+const { Coverage } = require('./coverage')
+const { countMatches } = require('./count')
+const { Covering } = require('./cover')
+const { explainParts } = require('./explain')
+const { addRecords, createKeys } = require('./extract')
+const { Hasher, createKey } = require('./hash')
+const { Parts } = require('./parts')
+const { Run } = require('./run')
+const { RunFolder } = require('./run-folder')
+
+/** After an append others probably follow: their keys are noted together. */
+const WAIT_MS = 20
+const RETRY_MS = 10_000
+/** Blocks in memory: if they cannot be written, the rest of the log is scanned. */
+const BLOCKS_MAX = 8
+/** So many adjacent runs of about one size become one. */
+const FAN_OUT = 8
+
+/**
+ * @typedef {import('./paths').DeclaredPath} DeclaredPath
+ * @typedef {import('./parts').Part} Part
+ * @typedef {import('./extract').Records} Records
+ *
+ * @typedef {object} Host  the log, as an index sees it
+ * @property {string} folder  where the run files are
+ * @property {import('@millrace/block-file').Storage} storage
+ * @property {boolean} isReadOnly  whether another process writes the log, and the run files
+ * @property {{ name: string, decode: (buf: Buffer) => any }} codec
+ * @property {() => { id: Buffer | null, epoch: number }} identity  of the log; without an id no run is trusted later
+ * @property {number} start  the lowest seq
+ * @property {number} end  after the last readable record
+ * @property {number} durableEnd  everything before it is on stable storage
+ * @property {number | null} erasedCount  how many records were deleted; null if unknown
+ * @property {(seq: number) => boolean | Promise<boolean>} lastOf  whether a record begins there
+ * @property {(seq: number) => number | null | Promise<number | null>} proof  the chain value of the chunk with a record
+ * @property {() => Promise<void>} sync
+ * @property {(range: { from: number, to: number, reverse?: boolean }, onRecords: (records: Records) => boolean | void,
+ *   onDamage?: (range: { from: number, to: number }) => void) => Promise<void>} scanRaw  undecoded records in order,
+ *   without deleted ones. False ends it
+ *
+ * @typedef {object} Tuning  for tests
+ * @property {number} [hashBits]  of the short hash
+ * @property {number} [recordsMax]  of a block
+ * @property {number} [fanOut]  how many runs become one
+ * @property {number} [waitMs]  from an append until its keys are noted
+ *
+ * @typedef {{ from?: number | undefined, to?: number | undefined, reverse?: boolean | undefined }} AskedRange
+ *   `from`: the first seq, the log's by default. `to`: after the last one, the log's end by default
+ *
+ * @typedef {object} IndexStatus
+ * @property {string[]} paths  that are declared
+ * @property {boolean} isReady  whether no record has to be scanned
+ * @property {number} runs
+ * @property {number} records  in runs
+ * @property {number} tail  records whose keys are in memory only
+ * @property {number} size  of the run files, in bytes
+ * @property {Error | null} failure  why no runs are written, if something failed
+ */
+
+class LogIndex {
+  #paths
+  #host
+  #tuning
+  #coverage = new Coverage()
+  #folder
+  #hasher
+  #keys
+  #opened
+  /** The background work that is running. @type {Promise<void> | null} */
+  #work = null
+  /** @type {NodeJS.Timeout | null} */
+  #timer = null
+  /** @type {Error | null} */
+  #failure = null
+  #isClosed = false
+  #isPaused = false
+  /** Counts what made everything before it worthless: a compaction or a drop. */
+  #generation = 0
+  /** The block that a scan is filling, and up to where. @type {{ block: Block, to: number } | null} */
+  #filling = null
+
+  /** @param {readonly DeclaredPath[]} paths @param {Host} host @param {Tuning} tuning */
+  constructor (paths, host, tuning) {
+    this.#paths = paths
+    this.#host = host
+    this.#tuning = { hashBits: 32, recordsMax: RECORDS_MAX, fanOut: FAN_OUT, waitMs: WAIT_MS, ...tuning }
+    this.#folder = new RunFolder(host, paths, this.#tuning.fanOut, this.#tuning.recordsMax)
+    this.#hasher = this.#createHasher(createKey())
+    this.#keys = createKeys(host.codec, paths, this.#hasher)
+    this.#opened = this.#open()
+  }
+
+  /** @param {Buffer} key */
+  #createHasher (key) {
+    return new Hasher(key, this.#tuning.hashBits)
+  }
+
+  async #open () {
+    await this.#load().catch((err) => this.#noteFailure(err))
+    this.#wake(0)
+  }
+
+  /** Takes the runs that are in the folder, and lets go of those that are not. */
+  async #load () {
+    const generation = this.#generation
+    const runs = await this.#folder.load(this.#coverage.runs)
+    if (generation !== this.#generation || this.#isClosed) return
+    const [first] = runs
+    const isOtherKey = first !== undefined && !Buffer.from(first.footer.key, 'hex').equals(this.#hasher.key)
+    if (isOtherKey) {
+      this.#hasher = this.#createHasher(Buffer.from(first.footer.key, 'hex'))
+      this.#keys = createKeys(this.#host.codec, this.#paths, this.#hasher)
+    }
+    const kept = this.#coverage.segments.filter((segment) => {
+      if (segment instanceof Run) return runs.includes(segment)
+      return !isOtherKey && runs.every(({ from, to }) => to <= segment.from || from >= segment.to)
+    })
+    const added = runs.filter((run) => !kept.includes(run))
+    this.#coverage.remove(this.#coverage.segments.filter((segment) => !kept.includes(segment)))
+    for (const run of added) this.#coverage.add(run)
+  }
+
+  // Answers.
+
+  /**
+   * The parts of a read, in its order: seqs of candidates, each of which the log verifies; or a range that it scans.
+   * @param {unknown} where
+   * @param {AskedRange} [range]
+   * @returns {Parts | null}  null if the index knows nothing about the filter
+   */
+  parts (where, range = {}) {
+    const sought = this.#seek(where)
+    if (sought.cover() === null) return null
+    this.#wakeIfBehind()
+    return new Parts(sought, this.#rangeOf(range))
+  }
+
+  /**
+   * What `parts` would use, without a read of the log.
+   * @param {unknown} where
+   * @param {AskedRange} [range]
+   * @returns {import('./explain').Explanation}
+   */
+  explain (where, range = {}) {
+    return explainParts(this.#seek(where), this.#paths, where, this.#rangeOf(range))
+  }
+
+  /**
+   * Counts without reads of the log, as far as that can be certain.
+   * @param {unknown} where
+   * @param {AskedRange} [range]
+   * @returns {{ sure: number, parts: Iterable<Part> } | null}  `parts`: of what else may match. Null if nothing is
+   *   certain
+   */
+  count (where, range = {}) {
+    const sought = this.#seek(where)
+    const cover = sought.cover()
+    const { erasedCount, isReadOnly } = this.#host
+    // A follower is not told which records another process deletes.
+    const isKnown = isReadOnly ? erasedCount === 0 : erasedCount !== null
+    if (cover === null || !cover.isExact || !isKnown) return null
+    this.#wakeIfBehind()
+    return countMatches(sought, cover, this.#rangeOf(range))
+  }
+
+  /** @param {unknown} where */
+  #seek (where) {
+    /** @type {Covering | null} */
+    let covering = null
+    /** @type {import('./cover').Cover | null} */
+    let cover = null
+    let hasher = this.#hasher
+    return {
+      coverage: this.#coverage,
+      onDamaged: (/** @type {Run} */ run) => this.#noteDamaged(run),
+      cover: () => {
+        if (covering === null || hasher !== this.#hasher) {
+          hasher = this.#hasher
+          covering = new Covering(this.#paths, hasher)
+          cover = covering.find(where)
+        }
+        return cover
+      },
+      used: () => covering?.used ?? new Set()
+    }
+  }
+
+  /** @param {AskedRange} range */
+  #rangeOf ({ from, to, reverse = false }) {
+    const { start, end } = this.#host
+    return { from: Math.max(start, from ?? start), to: Math.min(end, to ?? end), reverse }
+  }
+
+  /** @param {Run} run  whose file is not what was written: its range is scanned, and built again */
+  #noteDamaged (run) {
+    this.#coverage.remove([run])
+    this.#folder.discard([run])
+    this.#wake(0)
+  }
+
+  // What the log tells.
+
+  /** Records became readable. It costs nothing but a timer. */
+  appended () {
+    if (this.#timer === null) this.#wake(this.#tuning.waitMs)
+  }
+
+  /** More is on stable storage. @param {number} [end] */
+  synced (end) {
+    if (this.#coverage.blocks.some(({ isSealed }) => isSealed)) this.#wake(this.#tuning.waitMs)
+  }
+
+  /** Records were deleted, in this turn of the event loop. @param {readonly number[]} seqs */
+  deleted (seqs) {
+    for (const seq of seqs) {
+      const { segment } = this.#coverage.at(seq)
+      if (segment !== null && 'isClean' in segment) segment.isClean = false
+      const filling = this.#filling
+      if (filling !== null && seq >= filling.block.from && seq < filling.to) filling.block.isClean = false
+    }
+  }
+
+  /** A compaction begins: until `compacted` nothing is read or written. */
+  compacting () {
+    this.#isPaused = true
+  }
+
+  /**
+   * A compaction has ended; if it has changed the log, in this turn of the event loop. All runs are removed, because
+   * they may have deleted values, and belong to the old chunks. They are built again in the background.
+   * @param {boolean} [hasChanged]  true by default
+   * @returns {Promise<void>}  once the files are gone
+   */
+  async compacted (hasChanged = true) {
+    const runs = hasChanged ? this.#reset() : []
+    this.#isPaused = false
+    await this.#settled()
+    if (hasChanged) await this.#folder.empty(runs)
+    this.#wake(0)
+  }
+
+  /** Forgets everything, before the call returns. */
+  #reset () {
+    this.#generation++
+    this.#filling = null
+    return this.#coverage.clear().filter((segment) => segment instanceof Run)
+  }
+
+  /** Takes the runs that the writer of the log has made; for a log that is read only. */
+  async refresh () {
+    await this.#opened
+    if (this.#host.isReadOnly && !this.#isClosed) await this.#load()
+    this.#wakeIfBehind()
+  }
+
+  /** Waits until all that is readable now is in the index, and what is durable is in runs. */
+  async ready () {
+    await this.#opened
+    this.#failure = null
+    while (!this.#isClosed && !this.#isPaused) {
+      this.#wake(0)
+      await this.#settled()
+      if (!this.#isBehind() || this.#failure !== null) break
+    }
+    if (this.#failure !== null && !this.#isClosed) throw this.#failure
+  }
+
+  /** @returns {IndexStatus} */
+  status () {
+    const { runs, blocks } = this.#coverage
+    return {
+      paths: this.#paths.map(({ name }) => name),
+      isReady: !this.#isBehind(),
+      runs: runs.length,
+      records: runs.reduce((sum, { records }) => sum + records, 0),
+      tail: blocks.reduce((sum, { count }) => sum + count, 0),
+      size: runs.reduce((sum, { size }) => sum + size, 0),
+      failure: this.#failure
+    }
+  }
+
+  /** Removes the index from the disk. It is built again when the log is opened with it the next time. */
+  async drop () {
+    const runs = this.#reset()
+    await this.close()
+    await this.#folder.empty(runs)
+  }
+
+  /** Ends the background work, and closes the files. */
+  async close () {
+    this.#isClosed = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await this.#opened
+    await this.#settled()
+    for (const segment of this.#coverage.clear()) if (segment instanceof Run) await segment.close()
+    await this.#folder.close()
+  }
+
+  // Background work: one thing at a time.
+
+  #isBehind () {
+    return this.#nextGap() !== null
+  }
+
+  #wakeIfBehind () {
+    if (this.#isBehind()) this.#wake(0)
+  }
+
+  /** Tries again to write runs, later. */
+  #retry () {
+    setTimeout(() => {
+      this.#failure = null
+      this.#wake(0)
+    }, RETRY_MS).unref()
+  }
+
+  /** @param {number} ms */
+  #wake (ms) {
+    if (this.#isClosed || this.#isPaused) return
+    if (ms > 0) {
+      this.#timer ??= setTimeout(() => this.#wake(0), ms).unref()
+      return
+    }
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#work ??= this.#workOn()
+  }
+
+  async #workOn () {
+    await this.#opened
+    // What the caller does in this turn comes first.
+    await new Promise((resolve) => { setImmediate(resolve) })
+    try {
+      while (!this.#isClosed && !this.#isPaused && await this.#step());
+    } catch (err) {
+      this.#noteFailure(err)
+    } finally {
+      this.#work = null
+    }
+  }
+
+  /** @param {unknown} err */
+  #noteFailure (err) {
+    if (this.#isClosed || this.#isPaused) return
+    if (this.#failure === null) this.#retry()
+    this.#failure = /** @type {Error} */ (err)
+  }
+
+  async #settled () {
+    while (this.#work !== null) await this.#work
+  }
+
+  /** @returns {Promise<boolean>}  whether there may be more to do */
+  async #step () {
+    // After a failed write, as on a full disk, the blocks stay in memory for a while.
+    const mayWrite = !this.#host.isReadOnly && this.#failure === null
+    const full = mayWrite ? this.#coverage.blocks.find(({ isSealed, count }) => isSealed && count > 0) : undefined
+    if (full !== undefined) {
+      await this.#writeRun(full).catch((err) => this.#noteFailure(err))
+      return true
+    }
+    const gap = this.#nextGap()
+    if (gap !== null) return await this.#fill(gap)
+    return mayWrite && await this.#mergeRuns()
+  }
+
+  #nextGap () {
+    const { start, end } = this.#host
+    const gap = this.#coverage.firstGap(start, end)
+    // A follower writes no runs.
+    const isFull = gap !== null && this.#coverage.blocks.filter(({ isSealed }) => isSealed).length >= BLOCKS_MAX
+    return isFull ? null : gap
+  }
+
+  /** Notes the keys of the first part of it. @type {(gap: { from: number, to: number }) => Promise<boolean>} */
+  async #fill ({ from, to }) {
+    const generation = this.#generation
+    const before = this.#coverage.endingAt(from)
+    const isOpen = before instanceof Block && !before.isSealed
+    const block = isOpen ? before : new Block(this.#paths, from, this.#tuning.recordsMax)
+    if (!isOpen) this.#coverage.add(block)
+    const keys = this.#keys
+    /** @type {{ from: number, to: number } | null} */
+    let damage = null
+    const isOver = () => !this.#isCurrent(generation) || keys !== this.#keys
+    this.#filling = { block, to }
+    try {
+      await this.#host.scanRaw({ from, to }, (records) => {
+        if (isOver() || damage !== null) return false
+        const added = addRecords(keys, records, 0, block)
+        if (added < records.count) block.isSealed = true
+        return !block.isSealed
+      }, (range) => { damage ??= range })
+    } finally {
+      this.#filling = null
+    }
+    if (!isOver()) this.#endFill(block, damage, to)
+    return true
+  }
+
+  /**
+   * @param {Block} block
+   * @param {{ from: number, to: number } | null} damage  that ended the scan
+   * @param {number} to
+   */
+  #endFill (block, damage, to) {
+    if (damage !== null) {
+      // It is looked at again when the log is opened the next time.
+      block.isSealed = true
+      block.to = Math.max(block.to, Math.min(damage.from, to))
+      const end = Math.min(Math.max(damage.to, block.to + 1), to)
+      if (block.to < end) this.#coverage.add({ from: block.to, to: end, isDamage: true })
+      return
+    }
+    if (block.isSealed) return
+    block.to = to
+    // Nothing is ever added to what lies before another segment.
+    if (this.#coverage.at(to).segment !== null) block.isSealed = true
+  }
+
+  /** @param {Block} block */
+  async #writeRun (block) {
+    const generation = this.#generation
+    if (this.#host.durableEnd < block.to) await this.#host.sync()
+    const { durableEnd } = this.#host
+    if (durableEnd < block.to) throw new Error(`the log is durable up to ${durableEnd} only, not to ${block.to}`)
+    const run = await this.#folder.write(block, this.#hasher.key, () => this.#isCurrent(generation))
+    if (run === null) return
+    if (!this.#isCurrent(generation)) {
+      this.#folder.discard([run])
+      return
+    }
+    run.isClean = block.isClean
+    this.#coverage.replace([block], run)
+  }
+
+  async #mergeRuns () {
+    const generation = this.#generation
+    const runs = this.#folder.chooseRuns(this.#coverage.segments)
+    if (runs === null) return false
+    const isCurrent = () => this.#isCurrent(generation) && runs.every((run) => this.#coverage.segments.includes(run))
+    const merged = await this.#folder.merge(runs, this.#hasher.key, isCurrent, (run) => this.#noteDamaged(run))
+    if (merged === null) return true
+    if (!isCurrent()) {
+      this.#folder.discard([merged])
+      return true
+    }
+    merged.isClean = runs.every(({ isClean }) => isClean)
+    this.#coverage.replace(runs, merged)
+    this.#folder.discard(runs)
+    return true
+  }
+
+  /** @param {number} generation */
+  #isCurrent (generation) {
+    return generation === this.#generation && !this.#isClosed && !this.#isPaused
+  }
+}
+
+exports.LogIndex = LogIndex

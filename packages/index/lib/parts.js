@@ -1,0 +1,187 @@
+'use strict'
+// The way of a read through the log: candidates where the index knows the filter, ranges to scan elsewhere, in the
+// order of the read. Runs may come and go meanwhile: after such a change it looks again from where it is.
+
+const { Block } = require('./block')
+const { DamagedRun } = require('./run-format')
+const { Run, firstIndex } = require('./run')
+const { findInBlock, findInRun, isSelective, ordinalsOf } = require('./search')
+
+/** The first part has few candidates, for a read that wants few; each further one has twice as many. */
+const FIRST_COUNT = 32
+const COUNT_MAX = 1024
+
+/**
+ * @typedef {import('./coverage').Coverage} Coverage
+ * @typedef {import('./cover').Cover} Cover
+ * @typedef {{ seqs: number[] }} Candidates  in the order of the read
+ * @typedef {{ from: number, to: number }} Scan  `to` is not in it
+ * @typedef {Candidates | Scan} Part
+ * @typedef {{ from: number, to: number, reverse: boolean }} Range
+ *
+ * @typedef {object} Sought  what the parts are of
+ * @property {Coverage} coverage
+ * @property {() => Cover | null} cover  with the hashes that the runs have now
+ * @property {(run: Run, err: Error) => void} onDamaged
+ */
+
+/** What is next: seqs one by one until `end`, or nothing but a range. */
+class Piece {
+  /**
+   * @param {number} end  where the read is after it
+   * @param {Iterator<number> | null} seqs  null: the range must be scanned
+   * @param {Run | null} run
+   */
+  constructor (end, seqs, run) {
+    this.end = end
+    this.seqs = seqs
+    this.run = run
+  }
+}
+
+class Parts {
+  #sought
+  #reverse
+  /** What is left: from here on, and before there. */
+  #from
+  #to
+  #room = FIRST_COUNT
+  /** @type {Piece | null} */
+  #piece = null
+  #version = -1
+
+  /** @param {Sought} sought @param {Range} range */
+  constructor (sought, { from, to, reverse }) {
+    this.#sought = sought
+    this.#from = from
+    this.#to = to
+    this.#reverse = reverse
+  }
+
+  [Symbol.iterator] () {
+    return this
+  }
+
+  /** @returns {{ done: boolean, value: any }} */
+  next () {
+    /** @type {number[]} */
+    const seqs = []
+    while (this.#from < this.#to && seqs.length < this.#room) {
+      const piece = this.#locate()
+      if (piece.seqs === null) {
+        if (seqs.length > 0) break
+        return { done: false, value: this.#takeScan(piece) }
+      }
+      this.#takeSeqs(piece, piece.seqs, seqs)
+    }
+    this.#room = Math.min(2 * this.#room, COUNT_MAX)
+    return seqs.length > 0 ? { done: false, value: { seqs } } : { done: true, value: undefined }
+  }
+
+  /** @param {number} seq  up to which the read has come; it is done with it */
+  #pass (seq) {
+    if (this.#reverse) this.#to = seq
+    else this.#from = seq + 1
+  }
+
+  /** @type {(piece: Piece, from: Iterator<number>, target: number[]) => void} */
+  #takeSeqs (piece, from, target) {
+    try {
+      while (target.length < this.#room) {
+        const { done, value } = from.next()
+        if (done) {
+          this.#finish(piece)
+          return
+        }
+        target.push(value)
+        this.#pass(value)
+      }
+    } catch (err) {
+      if (!(err instanceof DamagedRun) || piece.run === null) throw err
+      this.#piece = null
+      this.#sought.onDamaged(piece.run, err)
+    }
+  }
+
+  /** @param {Piece} piece */
+  #finish (piece) {
+    if (this.#reverse) this.#to = Math.min(this.#to, piece.end)
+    else this.#from = Math.max(this.#from, piece.end)
+    this.#piece = null
+  }
+
+  /** Takes the ranges to scan that follow, as one. @param {Piece} first @returns {Scan} */
+  #takeScan (first) {
+    const [from, to] = [this.#from, this.#to]
+    /** @type {Piece} */
+    let piece = first
+    while (piece.seqs === null) {
+      this.#finish(piece)
+      if (this.#from >= this.#to) break
+      piece = this.#locate()
+    }
+    return this.#reverse ? { from: this.#to, to } : { from, to: this.#from }
+  }
+
+  /** @returns {Piece} */
+  #locate () {
+    const { coverage } = this.#sought
+    if (this.#piece !== null && this.#version === coverage.version) return this.#piece
+    this.#version = coverage.version
+    const { segment, from, to } = coverage.at(this.#reverse ? this.#to - 1 : this.#from)
+    const end = this.#reverse ? Math.max(from, this.#from) : Math.min(to, this.#to)
+    const cover = this.#sought.cover()
+    this.#piece = new Piece(end, null, null)
+    if (cover === null || segment === null) return this.#piece
+    if (segment instanceof Block) {
+      const seqs = this.#seqsInBlock(segment, cover)
+      if (seqs !== null) this.#piece = new Piece(end, seqs, null)
+    } else if (segment instanceof Run) {
+      try {
+        const seqs = this.#seqsInRun(segment, cover)
+        if (seqs !== null) this.#piece = new Piece(end, seqs, segment)
+      } catch (err) {
+        if (!(err instanceof DamagedRun)) throw err
+        this.#sought.onDamaged(segment, err)
+        return this.#locate()
+      }
+    }
+    return this.#piece
+  }
+
+  /** @type {(block: Block, cover: Cover) => Iterator<number> | null} */
+  #seqsInBlock (block, cover) {
+    const found = findInBlock(block, cover)
+    const count = found.length + block.odd.length
+    if (!isSelective(count, block.count)) return null
+    const all = block.odd.length === 0 ? found : [...new Set([...found, ...block.odd])].sort((a, b) => a - b)
+    const seqs = all.map((ordinal) => block.seqs[ordinal]).filter((seq) => seq >= this.#from && seq < this.#to)
+    return (this.#reverse ? seqs.reverse() : seqs)[Symbol.iterator]()
+  }
+
+  /** @type {(run: Run, cover: Cover) => Iterator<number> | null} */
+  #seqsInRun (run, cover) {
+    const found = findInRun(run, cover)
+    if (!isSelective(found.expected + run.odd.length, run.records)) return null
+    if (found.count + run.odd.length === 0) return [][Symbol.iterator]()
+    const wanted = { low: run.ordinalFrom(this.#from), high: run.ordinalFrom(this.#to), reverse: this.#reverse }
+    return toSeqs(run, ordinalsOf(run, found, wanted))
+  }
+}
+
+/** @type {(run: Run, ordinals: Iterable<number>) => Iterator<number>} */
+function * toSeqs (run, ordinals) {
+  for (const ordinal of ordinals) yield run.seqOf(ordinal)
+}
+
+/**
+ * Which ordinals of a block are in a range.
+ * @type {(block: Block, range: { from: number, to: number }) => { low: number, high: number }}
+ */
+function ordinalsInRange (block, { from, to }) {
+  const find = (/** @type {number} */ seq) => firstIndex(block.count, (ordinal) => block.seqs[ordinal] >= seq)
+  return { low: find(from), high: find(to) }
+}
+
+exports.Parts = Parts
+exports.ordinalsInRange = ordinalsInRange

@@ -1,0 +1,240 @@
+'use strict'
+// A list of ordinals, newest first, in one of three forms: a few of them, many in blocks that can be skipped, or a bit
+// for each record of the run if that is smaller.
+//
+// The first byte is the form, and with HAS_ID the long hash of all its values follows, in 8 bytes. Then
+// - FEW: a varint of how many, one of the newest, and one for each further distance;
+// - BLOCKS: how many, in 4 bytes; for each block of BLOCK_COUNT the newest and the place of the other distances after
+//   this table, in 4 bytes each; the distances as varints;
+// - BITS: how many, in 4 bytes; the bits.
+
+const { DamagedRun, WORD_SIZE } = require('./run-format')
+
+const FEW = 0
+const BLOCKS = 1
+const BITS = 2
+const FORM_MASK = 3
+const HAS_ID = 4
+const BLOCK_COUNT = 128
+const BLOCK_ENTRY_SIZE = 8
+const ID_SIZE = 8
+const VARINT_SIZE_MAX = 5
+/** Of a list that is shorter, a count reads the records. */
+const ID_COUNT_MIN = 16
+/** Of the bits that are taken at once. */
+const BITS_STEP = 512
+const BLOCK_SIZE_MAX = BLOCK_COUNT * VARINT_SIZE_MAX
+/** As many as one call of `readBlock` gives. */
+const ORDINALS_MAX = BITS_STEP * 8
+
+/** @typedef {{ low: number, high: number }} LongHash */
+
+/**
+ * @typedef {object} Target  where bytes are written
+ * @property {Buffer} bytes
+ * @property {number} filled
+ * @property {(size: number) => void} makeRoom
+ */
+
+/**
+ * Writes a list.
+ * @param {Target} target
+ * @param {ArrayLike<number>} ordinals  ascending, each once, at least two
+ * @param {number} count
+ * @param {number} records  of the run
+ * @param {LongHash | null} id  of all their values, if it is one
+ */
+function writeList (target, ordinals, count, records, id) {
+  let size = 0
+  for (let at = 1; at < count; at++) size += varintSize(ordinals[at] - ordinals[at - 1])
+  const blocks = Math.ceil(count / BLOCK_COUNT)
+  const bitsSize = Math.ceil(records / 8)
+  const form = count <= BLOCK_COUNT ? FEW : size + blocks * BLOCK_ENTRY_SIZE > bitsSize ? BITS : BLOCKS
+  const hasId = id !== null && count >= ID_COUNT_MIN
+  target.makeRoom(1 + ID_SIZE + 2 * VARINT_SIZE_MAX + (form === BITS ? bitsSize : size + blocks * BLOCK_ENTRY_SIZE))
+  const { bytes } = target
+  let at = target.filled
+  bytes[at++] = form | (hasId ? HAS_ID : 0)
+  if (hasId) {
+    at = bytes.writeUInt32LE(id.low, at)
+    at = bytes.writeUInt32LE(id.high, at)
+  }
+  if (form === FEW) {
+    at = writeVarint(bytes, at, count)
+    at = writeVarint(bytes, at, ordinals[count - 1])
+    at = writeDistances(bytes, at, ordinals, count - 1, 0)
+  } else {
+    at = bytes.writeUInt32LE(count, at)
+  }
+  if (form === BITS) {
+    bytes.fill(0, at, at + bitsSize)
+    for (let index = 0; index < count; index++) bytes[at + (ordinals[index] >> 3)] |= 1 << (ordinals[index] & 7)
+    at += bitsSize
+  } else if (form === BLOCKS) {
+    at = writeBlocks(bytes, at, ordinals, count, blocks)
+  }
+  target.filled = at
+}
+
+/** @type {(bytes: Buffer, table: number, ordinals: ArrayLike<number>, count: number, blocks: number) => number} */
+function writeBlocks (bytes, table, ordinals, count, blocks) {
+  const start = table + blocks * BLOCK_ENTRY_SIZE
+  let at = start
+  for (let block = 0; block < blocks; block++) {
+    const newest = count - 1 - block * BLOCK_COUNT
+    bytes.writeUInt32LE(ordinals[newest], table + block * BLOCK_ENTRY_SIZE)
+    bytes.writeUInt32LE(at - start, table + block * BLOCK_ENTRY_SIZE + WORD_SIZE)
+    at = writeDistances(bytes, at, ordinals, newest, Math.max(0, newest - BLOCK_COUNT + 1))
+  }
+  return at
+}
+
+/** @type {(bytes: Buffer, at: number, ordinals: ArrayLike<number>, newest: number, oldest: number) => number} */
+function writeDistances (bytes, at, ordinals, newest, oldest) {
+  for (let index = newest; index > oldest; index--) at = writeVarint(bytes, at, ordinals[index] - ordinals[index - 1])
+  return at
+}
+
+/** @type {(bytes: Buffer, at: number, value: number) => number} */
+function writeVarint (bytes, at, value) {
+  while (value >= 0x80) {
+    bytes[at++] = value & 0x7f | 0x80
+    value >>>= 7
+  }
+  bytes[at] = value
+  return at + 1
+}
+
+/** @param {number} value */
+function varintSize (value) {
+  return value < 0x80 ? 1 : value < 0x4000 ? 2 : value < 0x200000 ? 3 : value < 0x10000000 ? 4 : 5
+}
+
+/**
+ * @typedef {object} Source  where bytes are read
+ * @property {number} records  of the run
+ * @property {(offset: number, size: number) => Buffer} read  less if the data ends there
+ */
+
+/** A list in a run. Block 0 has the newest ones. */
+class PostingList {
+  #source
+  #form
+  /** Where the table, the bits or the first varint is. */
+  #start
+  /** The table of blocks. @type {DataView | null} */
+  #table = null
+
+  /** @param {Source} source @param {number} offset */
+  constructor (source, offset) {
+    this.#source = source
+    const head = source.read(offset, 1 + ID_SIZE + 2 * VARINT_SIZE_MAX)
+    this.#form = head[0] & FORM_MASK
+    const hasId = (head[0] & HAS_ID) !== 0
+    /** @type {LongHash | null} */
+    this.id = hasId ? { low: head.readUInt32LE(1), high: head.readUInt32LE(1 + WORD_SIZE) } : null
+    const at = hasId ? 1 + ID_SIZE : 1
+    if (this.#form === FEW) {
+      readVarint(head, at)
+      this.count = varint
+      this.#start = offset + varintEnd
+    } else {
+      this.count = head.readUInt32LE(at)
+      this.#start = offset + at + WORD_SIZE
+    }
+    if (this.count > source.records) throw new DamagedRun('a list of more records than there are')
+    this.blockCount = 1
+    if (this.#form === BLOCKS) this.blockCount = Math.ceil(this.count / BLOCK_COUNT)
+    else if (this.#form === BITS) this.blockCount = Math.ceil(source.records / ORDINALS_MAX)
+  }
+
+  /** What no ordinal of the block is above. @param {number} block @returns {number} */
+  newestOf (block) {
+    if (this.#form === BLOCKS) return this.#readTable().getUint32(block * BLOCK_ENTRY_SIZE, true)
+    return this.#form === FEW ? this.#source.records - 1 : this.#source.records - 1 - block * ORDINALS_MAX
+  }
+
+  /**
+   * Gives the ordinals of a block.
+   * @param {number} block
+   * @param {Uint32Array} target  with room for ORDINALS_MAX
+   * @returns {number}  how many; the newest first
+   */
+  readBlock (block, target) {
+    if (this.#form === BITS) return this.#readBits(block, target)
+    if (this.#form === FEW) {
+      const bytes = this.#source.read(this.#start, VARINT_SIZE_MAX + BLOCK_SIZE_MAX)
+      const at = readVarint(bytes, 0)
+      return readDistances(bytes, at, varint, this.count, target)
+    }
+    const table = this.#readTable()
+    const place = table.getUint32(block * BLOCK_ENTRY_SIZE + WORD_SIZE, true)
+    const bytes = this.#source.read(this.#start + this.blockCount * BLOCK_ENTRY_SIZE + place, BLOCK_SIZE_MAX)
+    const count = Math.min(BLOCK_COUNT, this.count - block * BLOCK_COUNT)
+    return readDistances(bytes, 0, table.getUint32(block * BLOCK_ENTRY_SIZE, true), count, target)
+  }
+
+  /** Block 0 has the last bits. @param {number} block @param {Uint32Array} target */
+  #readBits (block, target) {
+    const end = this.#source.records - block * ORDINALS_MAX
+    const start = Math.max(0, end - ORDINALS_MAX)
+    const firstByte = start >> 3
+    const bytes = this.#source.read(this.#start + firstByte, Math.ceil(end / 8) - firstByte)
+    let count = 0
+    for (let index = bytes.length - 1; index >= 0; index--) {
+      const byte = bytes[index]
+      if (byte === 0) continue
+      const base = (firstByte + index) * 8
+      for (let bit = 7; bit >= 0; bit--) {
+        const ordinal = base + bit
+        if ((byte >> bit & 1) === 1 && ordinal >= start && ordinal < end) target[count++] = ordinal
+      }
+    }
+    return count
+  }
+
+  #readTable () {
+    if (this.#table === null) {
+      const bytes = this.#source.read(this.#start, this.blockCount * BLOCK_ENTRY_SIZE)
+      if (bytes.length < this.blockCount * BLOCK_ENTRY_SIZE) throw new DamagedRun('a list that is cut off')
+      this.#table = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    }
+    return this.#table
+  }
+}
+
+let varint = 0
+let varintEnd = 0
+
+/** @type {(bytes: Buffer, at: number) => number} */
+function readVarint (bytes, at) {
+  let value = bytes[at++] & 0x7f
+  let shift = 7
+  for (; bytes[at - 1] >= 0x80 && shift < 35; shift += 7) value |= (bytes[at++] & 0x7f) << shift
+  varint = value >>> 0
+  varintEnd = at
+  return at
+}
+
+/** @type {(bytes: Buffer, at: number, newest: number, count: number, target: Uint32Array) => number} */
+function readDistances (bytes, at, newest, count, target) {
+  let ordinal = newest
+  target[0] = ordinal
+  for (let index = 1; index < count; index++) {
+    const byte = bytes[at]
+    if (byte < 0x80) {
+      at++
+      ordinal -= byte
+    } else {
+      at = readVarint(bytes, at)
+      ordinal -= varint
+    }
+    target[index] = ordinal
+  }
+  return count
+}
+
+exports.BLOCK_COUNT = BLOCK_COUNT
+exports.ORDINALS_MAX = ORDINALS_MAX
+exports.PostingList = PostingList
+exports.writeList = writeList

@@ -1,0 +1,266 @@
+'use strict'
+// The folder of the run files: which of them belong to the log as it is now, new ones, merged ones, and those that go.
+
+const path = require('node:path')
+const { promisesOf } = require('@millrace/flow')
+const { writeBlock, writeMerged } = require('./build')
+const { DamagedRun, RUN_SIZE_MAX } = require('./run-format')
+const { PageCache, Run, openRun } = require('./run')
+const { writeRunFile } = require('./run-writer')
+
+const RUN_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run$/
+const UNFINISHED_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run\.new$/
+/** While runs are merged, their pages are read once. */
+const MERGE_PAGES = 256
+/** Of the distances of a run. */
+const SPAN_MAX = 2 ** 32
+const MISSING = ['ENOENT', 'ENOTDIR']
+
+/**
+ * @typedef {import('./log-index').Host} Host
+ * @typedef {import('./block').Block} Block
+ * @typedef {import('./coverage').Segment} Segment
+ * @typedef {import('./run-format').Footer} Footer
+ */
+
+class RunFolder {
+  #host
+  #paths
+  #fanOut
+  #recordsMax
+  #cache = new PageCache()
+  /** Names of files that can go. @type {Set<string>} */
+  #discarded = new Set()
+  /** Runs that are not closed yet. @type {Set<Promise<void>>} */
+  #closing = new Set()
+  #storage
+
+  /**
+   * @param {Host} host
+   * @param {readonly import('./paths').DeclaredPath[]} paths
+   * @param {number} fanOut
+   * @param {number} recordsMax  of the smallest runs
+   */
+  constructor (host, paths, fanOut, recordsMax) {
+    this.#host = host
+    this.#storage = promisesOf(host.storage)
+    this.#paths = JSON.stringify(paths.map(({ steps, each, range }) => [steps, each, range]))
+    this.#fanOut = fanOut
+    this.#recordsMax = recordsMax
+  }
+
+  /**
+   * Opens the runs that belong to the log.
+   * @param {readonly Run[]} known  those that are open
+   * @returns {Promise<Run[]>}  in the order of the log, without those that overlap with a larger one
+   */
+  async load (known) {
+    const names = await this.#list()
+    /** @type {Run[]} */
+    const runs = []
+    for (const name of names.filter((name) => RUN_NAME.test(name) && !this.#discarded.has(name))) {
+      const run = known.find((run) => run.name === name) ?? await this.#tryOpen(name)
+      if (run === null) this.#discarded.add(name)
+      else runs.push(run)
+    }
+    for (const name of names.filter((name) => UNFINISHED_NAME.test(name))) this.#discarded.add(name)
+    // Of one index all have the same key.
+    const key = runs[0]?.footer.key
+    runs.sort((a, b) => a.from - b.from || b.to - a.to)
+    /** @type {Run[]} */
+    const chosen = []
+    for (const run of runs) {
+      const isNext = chosen.length === 0 || run.from >= chosen[chosen.length - 1].to
+      if (isNext && run.footer.key === key) chosen.push(run)
+    }
+    this.discard(runs.filter((run) => !chosen.includes(run)))
+    return chosen
+  }
+
+  async #list () {
+    if (this.#host.storage.listFolder === undefined) return []
+    try {
+      return await this.#storage.listFolder(this.#host.folder)
+    } catch (/** @type {any} */ err) {
+      if (MISSING.includes(err.code)) return []
+      throw err
+    }
+  }
+
+  /** @param {string} name @returns {Promise<Run | null>}  null if it is not one of the log */
+  async #tryOpen (name) {
+    /** @type {Run | null} */
+    let run = null
+    try {
+      run = await openRun(this.#host.storage, this.#host.folder, name, this.#cache)
+      if (!await this.#isOfLog(run.footer)) {
+        await run.close()
+        return null
+      }
+      const { erasedCount } = this.#host
+      run.isClean = erasedCount !== null && run.footer.erased === erasedCount
+      return run
+    } catch (/** @type {any} */ err) {
+      await run?.close().catch(() => {})
+      // The writer of the log may have merged it meanwhile.
+      if (err instanceof DamagedRun || err instanceof SyntaxError || MISSING.includes(err.code)) return null
+      throw err
+    }
+  }
+
+  /** Whether the log is the one that the run was made of, and still has what the run covers. @param {Footer} footer */
+  async #isOfLog ({ id, epoch, codec, paths, to, last, proof }) {
+    const host = this.#host
+    const own = host.identity()
+    const isSame = own.id !== null && own.id.toString('hex') === id && own.epoch === epoch && host.codec.name === codec &&
+      JSON.stringify(paths) === this.#paths
+    return isSame && to <= host.end && await host.lastOf(last) && await host.proof(last) === proof
+  }
+
+  /**
+   * Makes a run of a block.
+   * @param {Block} block
+   * @param {Buffer} key  of the hashes
+   * @param {() => boolean} isCurrent
+   * @returns {Promise<Run | null>}  null if it is not right any more
+   */
+  write (block, key, isCurrent) {
+    const last = block.seqs[block.count - 1]
+    return this.#make(block, last, key, isCurrent, async (writer) => {
+      return { ...await writeBlock(writer, block), erased: block.isClean ? this.#host.erasedCount ?? -1 : -1 }
+    })
+  }
+
+  /**
+   * Makes one run of several.
+   * @param {readonly Run[]} runs  adjacent
+   * @param {Buffer} key
+   * @param {() => boolean} isCurrent
+   * @param {(run: Run) => void} onDamaged
+   * @returns {Promise<Run | null>}
+   */
+  async merge (runs, key, isCurrent, onDamaged) {
+    const cache = new PageCache(MERGE_PAGES)
+    /** @type {Run[]} */
+    const copies = []
+    try {
+      for (const run of runs) copies.push(await openRun(this.#host.storage, this.#host.folder, run.name, cache))
+      const newest = runs[runs.length - 1]
+      const range = { from: runs[0].from, to: newest.to }
+      return await this.#make(range, newest.footer.last, key, isCurrent, async (writer) => {
+        const sections = await writeMerged(writer, copies)
+        return { ...sections, erased: runs.every(({ isClean }) => isClean) ? this.#host.erasedCount ?? -1 : -1 }
+      })
+    } catch (/** @type {any} */ err) {
+      if (!(err instanceof DamagedRun) && !MISSING.includes(err.code)) throw err
+      // Which one it is, is not known for certain. They are built again.
+      for (const run of runs) onDamaged(run)
+      return null
+    } finally {
+      for (const copy of copies) await copy.close().catch(() => {})
+    }
+  }
+
+  /**
+   * @param {{ from: number, to: number }} range
+   * @param {number} last
+   * @param {Buffer} key
+   * @param {() => boolean} isCurrent
+   * @param {(writer: import('./run-writer').PageWriter) => Promise<object>} write
+   * @returns {Promise<Run | null>}
+   */
+  async #make ({ from, to }, last, key, isCurrent, write) {
+    const { storage, folder, codec } = this.#host
+    const { id, epoch } = this.#host.identity()
+    const proof = await this.#host.proof(last)
+    const name = await writeRunFile(storage, folder, { from, to }, async (writer) => {
+      const sections = await write(writer)
+      return {
+        ...sections,
+        id: id?.toString('hex') ?? '',
+        epoch,
+        key: key.toString('hex'),
+        codec: codec.name,
+        paths: JSON.parse(this.#paths),
+        from,
+        to,
+        last,
+        proof
+      }
+    }, async () => isCurrent() && await this.#host.proof(last) === proof)
+    return name === null ? null : await openRun(storage, folder, name, this.#cache)
+  }
+
+  /**
+   * Finds adjacent runs of about one size, as many as become one.
+   * @param {readonly Segment[]} segments
+   * @returns {Run[] | null}
+   */
+  chooseRuns (segments) {
+    const runs = segments.filter((segment) => segment instanceof Run)
+    const levels = runs.map((run) => this.#levelOf(run))
+    // A small run before larger ones, as after damage, counts as one of them: no others of its size come after it.
+    for (let index = runs.length - 2; index >= 0; index--) levels[index] = Math.max(levels[index], levels[index + 1])
+    /** @type {Run[]} */
+    let found = []
+    for (const [index, run] of runs.entries()) {
+      const isNext = index > 0 && levels[index - 1] === levels[index] && runs[index - 1].to === run.from
+      found = isNext ? [...found, run] : [run]
+      if (found.length === this.#fanOut && canBeOne(found)) return found
+      if (found.length === this.#fanOut) found = found.slice(1)
+    }
+    return null
+  }
+
+  /** How often it was merged, by its size. @param {Run} run */
+  #levelOf ({ records }) {
+    let level = 0
+    for (let size = this.#recordsMax * this.#fanOut; size <= records; size *= this.#fanOut) level++
+    return level
+  }
+
+  /** Closes runs; their files can go. @param {readonly Run[]} runs */
+  discard (runs) {
+    for (const run of runs) {
+      this.#discarded.add(run.name)
+      const closing = run.close().catch(() => {}).finally(() => this.#closing.delete(closing))
+      this.#closing.add(closing)
+    }
+  }
+
+  /** Removes the files that can go. */
+  async clean () {
+    // A follower leaves all to the writer.
+    if (this.#host.isReadOnly) return
+    await this.close()
+    for (const name of this.#discarded) {
+      await this.#storage.unlink(path.join(this.#host.folder, name)).catch((err) => {
+        if (!MISSING.includes(err.code)) throw err
+      })
+      this.#discarded.delete(name)
+    }
+  }
+
+  /** Removes all files; then none of their bytes can be found by name. @param {readonly Run[]} runs  that are open */
+  async empty (runs) {
+    this.discard(runs)
+    const names = await this.#list()
+    for (const name of names) if (RUN_NAME.test(name) || UNFINISHED_NAME.test(name)) this.#discarded.add(name)
+    if (this.#host.isReadOnly || this.#discarded.size === 0) return
+    await this.clean()
+    await this.#storage.syncFolder(this.#host.folder)
+  }
+
+  /** Waits until what was discarded is closed. */
+  async close () {
+    await Promise.all(this.#closing)
+  }
+}
+
+/** @param {readonly Run[]} runs */
+function canBeOne (runs) {
+  const size = runs.reduce((sum, { size }) => sum + size, 0)
+  return size <= RUN_SIZE_MAX && runs[runs.length - 1].to - runs[0].footer.base < SPAN_MAX
+}
+
+exports.RunFolder = RunFolder

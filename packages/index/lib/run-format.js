@@ -1,0 +1,82 @@
+'use strict'
+// What the writer and the reader of run files share. A run file is, in this order:
+//
+// - data, in pages of PAGE_SIZE bytes; the last page is padded with zeros. In it are sections:
+//   - the seqs: 4 bytes for each record, its distance from `base`; a record's place here is its ordinal;
+//   - the ordinals of odd records, 4 bytes each;
+//   - for each path its keys, in groups of up to GROUP_SIZE. Before each group are the lists of its keys. An entry is
+//     the short hash, and the ordinal of the only record, or the distance of a list from the section's start with the
+//     bit LIST. After the last group are the fences: the first hash of each group, then the place of each group;
+//   - for each path with ranges its numbers, and its times, ascending: chunks of up to GROUP_SIZE doubles and as many
+//     ordinals; after the last one the first value of each chunk;
+// - the CRC-32 of each page;
+// - the footer, as JSON, which says what the run covers, where the sections are, and what proves that it belongs to the
+//   log;
+// - the trailer: the footer's size and CRC-32, and MAGIC.
+//
+// Numbers are little-endian. A list is newest first: see posting-list.js.
+
+const PAGE_SIZE = 4096
+const GROUP_SIZE = 256
+const ENTRY_SIZE = 8
+const WORD_SIZE = 4
+const DOUBLE_SIZE = 8
+const LIST = 0x80000000
+const MAGIC = Buffer.from('MRINDEX1')
+const TRAILER_SIZE = 16
+const FORMAT = 1
+/** Larger footers are damaged. */
+const FOOTER_SIZE_MAX = 1024 * 1024
+/** Runs are not merged beyond it: places in a section have 31 bits. */
+const RUN_SIZE_MAX = 2 ** 30
+
+/**
+ * @typedef {object} KeySection
+ * @property {number} start
+ * @property {number} size  from the start to the fences
+ * @property {number} count  of entries
+ * @property {number} fences  where they are
+ *
+ * @typedef {object} ValueSection
+ * @property {number} start
+ * @property {number} count
+ * @property {number} fences
+ *
+ * @typedef {object} Footer
+ * @property {number} format
+ * @property {string} id  of the log, as hex
+ * @property {number} epoch
+ * @property {string} key  of the hashes, as hex
+ * @property {string} codec
+ * @property {unknown} paths  as declared
+ * @property {number} from  the seq where the range begins
+ * @property {number} to  the seq where it ends
+ * @property {number} last  the seq of the last record; -1 if there is none
+ * @property {number | null} proof  the chain value of the chunk that has the last record
+ * @property {number} erased  how many records had been deleted from the log, none of them from this run; -1 if unknown
+ * @property {number} base
+ * @property {number} records
+ * @property {number} oddStart
+ * @property {number} oddCount
+ * @property {KeySection[]} keys
+ * @property {Array<ValueSection | null>} numbers
+ * @property {Array<ValueSection | null>} times
+ * @property {number} dataSize
+ * @property {number} checksum  of the checksums
+ */
+
+/** A page that is not what was written. */
+class DamagedRun extends Error {}
+
+exports.PAGE_SIZE = PAGE_SIZE
+exports.GROUP_SIZE = GROUP_SIZE
+exports.ENTRY_SIZE = ENTRY_SIZE
+exports.WORD_SIZE = WORD_SIZE
+exports.DOUBLE_SIZE = DOUBLE_SIZE
+exports.LIST = LIST
+exports.MAGIC = MAGIC
+exports.TRAILER_SIZE = TRAILER_SIZE
+exports.FORMAT = FORMAT
+exports.FOOTER_SIZE_MAX = FOOTER_SIZE_MAX
+exports.RUN_SIZE_MAX = RUN_SIZE_MAX
+exports.DamagedRun = DamagedRun

@@ -1,0 +1,304 @@
+'use strict'
+// A run file that is open: what it covers, and its keys and values, read by pages that are checked.
+
+const path = require('node:path')
+const { readWhole, readWholeSync } = require('@millrace/block-file')
+const { promisesOf, toPromise } = require('@millrace/flow')
+const { crc32 } = require('@millrace/framing')
+const { PostingList } = require('./posting-list')
+const {
+  DOUBLE_SIZE, DamagedRun, ENTRY_SIZE, FOOTER_SIZE_MAX, FORMAT, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE,
+  WORD_SIZE
+} = require('./run-format')
+
+/** Pages in memory, of all runs of an index. */
+const CACHED_PAGES = 2048
+const PAGE_SHIFT = 12
+const PAGE_MASK = PAGE_SIZE - 1
+
+/**
+ * @typedef {import('./run-format').Footer} Footer
+ * @typedef {import('./run-format').ValueSection} ValueSection
+ * @typedef {import('@millrace/block-file').Storage} Storage
+ * @typedef {import('@millrace/block-file').StorageHandle} StorageHandle
+ * @typedef {{ bytes: Buffer, view: DataView }} Page
+ */
+
+/** Bounds how many pages are in memory: the one that was loaded first goes first. */
+class PageCache {
+  #max
+  /** @type {Array<{ pages: Array<Page | undefined>, index: number }>} */
+  #loaded = []
+  #next = 0
+
+  /** @param {number} [max] */
+  constructor (max = CACHED_PAGES) {
+    this.#max = max
+  }
+
+  /** @param {Array<Page | undefined>} pages  of a run @param {number} index */
+  note (pages, index) {
+    const entry = { pages, index }
+    if (this.#loaded.length < this.#max) {
+      this.#loaded.push(entry)
+      return
+    }
+    const oldest = this.#loaded[this.#next]
+    oldest.pages[oldest.index] = undefined
+    this.#loaded[this.#next] = entry
+    this.#next = (this.#next + 1) % this.#max
+  }
+}
+
+/** A run. What reads it throws DamagedRun if a page is not what was written. */
+class Run {
+  #handle
+  #checksums
+  #cache
+  /** @type {Array<Page | undefined>} */
+  #pages = []
+  /** By path, once they are needed. @type {Array<{ shorts: Uint32Array, places: Uint32Array } | undefined>} */
+  #fences = []
+  /** @type {Uint32Array | null} */
+  #odd = null
+
+  /**
+   * @param {string} name  of the file
+   * @param {number} size  of the file
+   * @param {StorageHandle} handle
+   * @param {Footer} footer
+   * @param {Buffer} checksums
+   * @param {PageCache} cache
+   */
+  constructor (name, size, handle, footer, checksums, cache) {
+    this.name = name
+    this.size = size
+    this.#handle = handle
+    this.footer = footer
+    this.#checksums = checksums
+    this.#cache = cache
+    this.from = footer.from
+    this.to = footer.to
+    this.records = footer.records
+    /** Whether nothing in it was deleted since. */
+    this.isClean = false
+    this.isOpen = true
+  }
+
+  /** @param {number} index @returns {Page} */
+  #page (index) {
+    return this.#pages[index] ?? this.#load(index)
+  }
+
+  /** @param {number} index @returns {Page} */
+  #load (index) {
+    const isThere = this.isOpen && index >= 0 && index < this.footer.dataSize / PAGE_SIZE
+    if (!isThere) throw new DamagedRun(`there is no page ${index}`)
+    const bytes = Buffer.allocUnsafeSlow(PAGE_SIZE)
+    if (readWholeSync(this.#handle, bytes, index * PAGE_SIZE) < PAGE_SIZE) throw new DamagedRun(`page ${index} is cut off`)
+    if (crc32(bytes) !== this.#checksums.readUInt32LE(index * WORD_SIZE)) throw new DamagedRun(`page ${index} is damaged`)
+    const page = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, PAGE_SIZE) }
+    this.#pages[index] = page
+    this.#cache.note(this.#pages, index)
+    return page
+  }
+
+  /** @param {number} offset  a multiple of 4 */
+  #word (offset) {
+    return this.#page(offset >>> PAGE_SHIFT).view.getUint32(offset & PAGE_MASK, true)
+  }
+
+  /** @param {number} offset  a multiple of 8 */
+  #double (offset) {
+    return this.#page(offset >>> PAGE_SHIFT).view.getFloat64(offset & PAGE_MASK, true)
+  }
+
+  /** Gives bytes, fewer if the data ends there. @type {(offset: number, size: number) => Buffer} */
+  read (offset, size) {
+    const end = Math.min(offset + size, this.footer.dataSize)
+    const within = offset & PAGE_MASK
+    const isInPage = within + end - offset <= PAGE_SIZE
+    if (isInPage) return this.#page(offset >>> PAGE_SHIFT).bytes.subarray(within, within + end - offset)
+    const bytes = Buffer.allocUnsafe(end - offset)
+    for (let at = offset; at < end;) {
+      const start = at & PAGE_MASK
+      const count = Math.min(PAGE_SIZE - start, end - at)
+      this.#page(at >>> PAGE_SHIFT).bytes.copy(bytes, at - offset, start, start + count)
+      at += count
+    }
+    return bytes
+  }
+
+  /** @type {(offset: number, count: number) => Uint32Array} */
+  #words (offset, count) {
+    const bytes = this.read(offset, count * WORD_SIZE)
+    if (bytes.length < count * WORD_SIZE) throw new DamagedRun('a section that is cut off')
+    const words = new Uint32Array(count)
+    for (let index = 0; index < count; index++) words[index] = bytes.readUInt32LE(index * WORD_SIZE)
+    return words
+  }
+
+  /** @param {number} ordinal */
+  seqOf (ordinal) {
+    if (ordinal >= this.records) throw new DamagedRun(`there is no record ${ordinal}`)
+    return this.footer.base + this.#word(ordinal * WORD_SIZE)
+  }
+
+  /** Gives the ordinal of the first record at the seq or after it. @param {number} seq */
+  ordinalFrom (seq) {
+    if (seq <= this.from) return 0
+    if (seq >= this.to) return this.records
+    return firstIndex(this.records, (ordinal) => this.seqOf(ordinal) >= seq)
+  }
+
+  /** The ordinals of odd records, ascending. */
+  get odd () {
+    return (this.#odd ??= this.#words(this.footer.oddStart, this.footer.oddCount))
+  }
+
+  /**
+   * @param {number} slot  of a path
+   * @param {number} short  hash
+   * @returns {number | PostingList}  the ordinal, if there is only one; -1 if there is none
+   */
+  find (slot, short) {
+    const { start, count } = this.footer.keys[slot]
+    if (count === 0) return -1
+    const { shorts, places } = this.#fencesOf(slot)
+    const group = firstIndex(shorts.length, (index) => shorts[index] > short) - 1
+    if (group < 0) return -1
+    const size = group === shorts.length - 1 ? count - group * GROUP_SIZE : GROUP_SIZE
+    const entries = start + places[group]
+    let [low, high] = [0, size - 1]
+    while (low <= high) {
+      const middle = low + high >> 1
+      const found = this.#word(entries + middle * ENTRY_SIZE)
+      if (found === short) return this.#payload(start, this.#word(entries + middle * ENTRY_SIZE + WORD_SIZE))
+      if (found < short) low = middle + 1
+      else high = middle - 1
+    }
+    return -1
+  }
+
+  /** @type {(start: number, payload: number) => number | PostingList} */
+  #payload (start, payload) {
+    return payload < LIST ? payload : new PostingList(this, start + payload - LIST)
+  }
+
+  /** @param {number} slot */
+  #fencesOf (slot) {
+    const known = this.#fences[slot]
+    if (known !== undefined) return known
+    const { count, fences } = this.footer.keys[slot]
+    const groups = Math.ceil(count / GROUP_SIZE)
+    const words = this.#words(fences, 2 * groups)
+    return (this.#fences[slot] = { shorts: words.subarray(0, groups), places: words.subarray(groups) })
+  }
+
+  /** All keys of a path, in the order of their hashes. @param {number} slot */
+  * entries (slot) {
+    const { start, count } = this.footer.keys[slot]
+    if (count === 0) return
+    const { places } = this.#fencesOf(slot)
+    for (let index = 0; index < count; index++) {
+      const offset = start + places[Math.floor(index / GROUP_SIZE)] + index % GROUP_SIZE * ENTRY_SIZE
+      yield { short: this.#word(offset), found: this.#payload(start, this.#word(offset + WORD_SIZE)) }
+    }
+  }
+
+  /** The value at an index, in ascending order. @type {(section: ValueSection, index: number) => number} */
+  valueAt ({ start, count }, index) {
+    const chunk = Math.floor(index / GROUP_SIZE)
+    return this.#double(start + chunk * GROUP_SIZE * (DOUBLE_SIZE + WORD_SIZE) + index % GROUP_SIZE * DOUBLE_SIZE)
+  }
+
+  /** The record that has it. @type {(section: ValueSection, index: number) => number} */
+  valueOrdinal ({ start, count }, index) {
+    const chunk = Math.floor(index / GROUP_SIZE)
+    const size = Math.min(GROUP_SIZE, count - chunk * GROUP_SIZE)
+    const ordinals = start + chunk * GROUP_SIZE * (DOUBLE_SIZE + WORD_SIZE) + size * DOUBLE_SIZE
+    return this.#word(ordinals + index % GROUP_SIZE * WORD_SIZE)
+  }
+
+  /**
+   * @param {ValueSection} section
+   * @param {import('./block').Interval} interval
+   * @returns {{ first: number, end: number }}  the indexes of the values in it
+   */
+  findValues (section, { min, max }) {
+    const { count, fences } = section
+    const chunks = Math.ceil(count / GROUP_SIZE)
+    const seek = (/** @type {(value: number) => boolean} */ isAfter) => {
+      // In the last chunk whose first value is not after it, or at its end.
+      const chunk = Math.max(0, firstIndex(chunks, (index) => isAfter(this.#double(fences + index * DOUBLE_SIZE))) - 1)
+      const start = chunk * GROUP_SIZE
+      const size = Math.min(GROUP_SIZE, count - start)
+      return start + firstIndex(size, (index) => isAfter(this.valueAt(section, start + index)))
+    }
+    const first = seek((value) => value >= min)
+    return { first, end: Math.max(first, seek((value) => value > max)) }
+  }
+
+  /** Drops what is in memory. */
+  async close () {
+    if (!this.isOpen) return
+    this.isOpen = false
+    this.#pages.length = 0
+    await promisesOf(this.#handle).close()
+  }
+}
+
+/** @type {(count: number, isAfter: (index: number) => boolean) => number} count if there is none */
+function firstIndex (count, isAfter) {
+  let [low, high] = [0, count]
+  while (low < high) {
+    const middle = low + high >>> 1
+    if (isAfter(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/**
+ * @param {Storage} storage
+ * @param {string} folder
+ * @param {string} name
+ * @param {PageCache} cache
+ * @returns {Promise<Run>}
+ * @throws {DamagedRun} if the file is not as it was written
+ */
+async function openRun (storage, folder, name, cache) {
+  const handle = await promisesOf(storage).open(path.join(folder, name), { flags: 'r', createFolder: false })
+  try {
+    const size = await promisesOf(handle).size()
+    const trailer = await readAt(handle, size - TRAILER_SIZE, TRAILER_SIZE)
+    const footerSize = trailer.readUInt32LE(0)
+    const isRun = trailer.subarray(2 * WORD_SIZE).equals(MAGIC) && footerSize <= FOOTER_SIZE_MAX
+    if (!isRun) throw new DamagedRun('it does not end as a run does')
+    const text = await readAt(handle, size - TRAILER_SIZE - footerSize, footerSize)
+    if (crc32(text) !== trailer.readUInt32LE(WORD_SIZE)) throw new DamagedRun('its footer is damaged')
+    const footer = JSON.parse(text.toString())
+    if (footer.format !== FORMAT) throw new DamagedRun(`it has the format ${footer.format}`)
+    const checksums = await readAt(handle, footer.dataSize, footer.dataSize / PAGE_SIZE * WORD_SIZE)
+    if (crc32(checksums) !== footer.checksum) throw new DamagedRun('its checksums are damaged')
+    if (footer.dataSize + checksums.length + footerSize + TRAILER_SIZE !== size) throw new DamagedRun('it has another size')
+    return new Run(name, size, handle, footer, checksums, cache)
+  } catch (err) {
+    await promisesOf(handle).close().catch(() => {})
+    throw err
+  }
+}
+
+/** @type {(handle: StorageHandle, position: number, size: number) => Promise<Buffer>} */
+async function readAt (handle, position, size) {
+  if (position < 0) throw new DamagedRun('it is too short')
+  const bytes = Buffer.alloc(size)
+  const count = size === 0 ? 0 : await toPromise((cb) => readWhole(handle, bytes, position, cb))
+  if (count < size) throw new DamagedRun('it is cut off')
+  return bytes
+}
+
+exports.PageCache = PageCache
+exports.Run = Run
+exports.firstIndex = firstIndex
+exports.openRun = openRun

@@ -1,0 +1,230 @@
+'use strict'
+// Which records of one run, or of one block, may fulfil a filter. It gives their ordinals in the order of the read.
+
+const { firstIndex } = require('./run')
+const { ORDINALS_MAX } = require('./posting-list')
+const { ordered } = require('./sorting')
+
+/** If more of the records are candidates, to read all of them is faster. */
+const SHARE_MAX = 0.04
+/** So few candidates are always read alone. */
+const FEW = 64
+/** A list of so few is not compared with another one. */
+const COMPARED_MIN = 16
+
+/**
+ * @typedef {import('./cover').Cover} Cover
+ * @typedef {import('./run').Run} Run
+ * @typedef {import('./block').Block} Block
+ * @typedef {import('./posting-list').PostingList} PostingList
+ * @typedef {{ section: import('./run-format').ValueSection, first: number, end: number }} ValueRange
+ *
+ * @typedef {object} Found  what a run has for a cover
+ * @property {number} count  of ordinals, at most
+ * @property {number} expected  how many records, at a guess; never more than `count`
+ * @property {number[]} singles
+ * @property {PostingList[]} lists
+ * @property {ValueRange[]} ranges
+ * @property {Found[]} any  one of these
+ * @property {Found[]} all  all of these, the smallest first
+ */
+
+/** @returns {Found} */
+function nothing () {
+  return { count: 0, expected: 0, singles: [], lists: [], ranges: [], any: [], all: [] }
+}
+
+/**
+ * @param {Run} run
+ * @param {Cover} cover
+ * @returns {Found}
+ */
+function findInRun (run, cover) {
+  const found = nothing()
+  if (cover.kind === 'keys') {
+    for (const { short } of cover.hashes) {
+      const one = run.find(cover.slot, short)
+      if (typeof one !== 'number') {
+        found.lists.push(one)
+        found.count += one.count
+      } else if (one >= 0) {
+        found.singles.push(one)
+        found.count++
+      }
+    }
+  } else if (cover.kind === 'values') {
+    const sections = [run.footer.numbers[cover.slot], run.footer.times[cover.slot]]
+    for (const [index, intervals] of [cover.numbers, cover.times].entries()) {
+      const section = /** @type {import('./run-format').ValueSection} */ (sections[index])
+      for (const interval of intervals) {
+        const { first, end } = run.findValues(section, interval)
+        found.ranges.push({ section, first, end })
+        found.count += end - first
+      }
+    }
+  } else {
+    const parts = cover.parts.map((part) => findInRun(run, part)).sort((a, b) => a.expected - b.expected)
+    if (cover.kind === 'any') {
+      found.any = parts
+      found.count = parts.reduce((sum, { count }) => sum + count, 0)
+    } else {
+      found.all = parts
+      found.count = parts[0].count
+      // As if each of them said nothing about the others.
+      const second = parts.length > 1 && isOneList(parts[1]) ? parts[1].expected / Math.max(1, run.records) : 1
+      found.expected = parts[0].expected * Math.min(1, second)
+    }
+  }
+  if (found.all.length === 0) found.expected = found.count
+  return found
+}
+
+/** @param {Found} found */
+function isOneList ({ singles, lists, ranges, any, all }) {
+  return lists.length === 1 && singles.length + ranges.length + any.length + all.length === 0
+}
+
+/** Whether to read the candidates is faster than to read all. @param {number} expected @param {number} records */
+function isSelective (expected, records) {
+  return expected <= Math.max(FEW, SHARE_MAX * records)
+}
+
+/**
+ * @param {Run} run
+ * @param {Found} found
+ * @param {{ low: number, high: number, reverse: boolean }} wanted  ordinals from `low` on and below `high`
+ * @returns {Iterable<number>}
+ */
+function ordinalsOf (run, found, wanted) {
+  const { odd } = run
+  if (odd.length === 0) return walk(run, found, wanted)
+  const isWanted = (/** @type {number} */ ordinal) => ordinal >= wanted.low && ordinal < wanted.high
+  const all = ordered([...walk(run, found, { ...wanted, reverse: false }), ...odd].filter(isWanted))
+  return wanted.reverse ? all.reverse() : all
+}
+
+/** @type {(run: Run, found: Found, wanted: { low: number, high: number, reverse: boolean }) => Iterable<number>} */
+function walk (run, found, wanted) {
+  if (isOneList(found)) return walkList(found.lists[0], wanted)
+  if (found.all.length > 0) {
+    const [first, second] = found.all
+    const ordinals = walk(run, first, wanted)
+    const isCompared = second !== undefined && isOneList(second) && first.count >= COMPARED_MIN
+    return isCompared ? keepMembers(ordinals, new Members(second.lists[0])) : ordinals
+  }
+  const all = collect(run, found, wanted, [])
+  return wanted.reverse ? ordered(all).reverse() : ordered(all)
+}
+
+/** @type {(run: Run, found: Found, wanted: { low: number, high: number }, target: number[]) => number[]} */
+function collect (run, { singles, lists, ranges, any }, { low, high }, target) {
+  const add = (/** @type {number} */ ordinal) => { if (ordinal >= low && ordinal < high) target.push(ordinal) }
+  for (const ordinal of singles) add(ordinal)
+  for (const list of lists) for (const ordinal of walkList(list, { low, high, reverse: false })) target.push(ordinal)
+  for (const { section, first, end } of ranges) {
+    for (let index = first; index < end; index++) add(run.valueOrdinal(section, index))
+  }
+  for (const part of any) for (const ordinal of walk(run, part, { low, high, reverse: false })) target.push(ordinal)
+  return target
+}
+
+/** @type {(list: PostingList, wanted: { low: number, high: number, reverse: boolean }) => Iterable<number>} */
+function * walkList (list, { low, high, reverse }) {
+  const block = new Uint32Array(ORDINALS_MAX)
+  const { blockCount } = list
+  // A block has none above its newest, and only those above the newest of the next one.
+  const first = firstIndex(blockCount - 1, (index) => list.newestOf(index + 1) < high)
+  const end = firstIndex(blockCount, (index) => list.newestOf(index) < low)
+  for (let step = 0; step < end - first; step++) {
+    const count = list.readBlock(reverse ? first + step : end - 1 - step, block)
+    for (let at = 0; at < count; at++) {
+      const ordinal = block[reverse ? at : count - 1 - at]
+      if (ordinal >= low && ordinal < high) yield ordinal
+    }
+  }
+}
+
+/** Says whether an ordinal is in a list, fast if they come in order. */
+class Members {
+  #list
+  #block = new Uint32Array(ORDINALS_MAX)
+  #index = -1
+  #count = 0
+
+  /** @param {PostingList} list */
+  constructor (list) {
+    this.#list = list
+  }
+
+  /** @param {number} ordinal */
+  has (ordinal) {
+    const list = this.#list
+    const index = firstIndex(list.blockCount - 1, (index) => list.newestOf(index + 1) < ordinal)
+    if (index !== this.#index) {
+      this.#count = list.readBlock(index, this.#block)
+      this.#index = index
+    }
+    const at = firstIndex(this.#count, (at) => this.#block[at] <= ordinal)
+    return at < this.#count && this.#block[at] === ordinal
+  }
+}
+
+/** @type {(ordinals: Iterable<number>, members: Members) => Iterable<number>} */
+function * keepMembers (ordinals, members) {
+  for (const ordinal of ordinals) if (members.has(ordinal)) yield ordinal
+}
+
+/**
+ * The same in memory.
+ * @param {Block} block
+ * @param {Cover} cover
+ * @returns {number[]}  ordinals, ascending, each once
+ */
+function findInBlock (block, cover) {
+  if (cover.kind === 'keys') return block.keys[cover.slot].find(cover.hashes, false)
+  if (cover.kind === 'values') {
+    const numbers = block.numbers[cover.slot]?.find(cover.numbers) ?? []
+    return ordered([...numbers, ...block.times[cover.slot]?.find(cover.times) ?? []])
+  }
+  const parts = cover.parts.map((part) => findInBlock(block, part))
+  if (cover.kind === 'any') return ordered(parts.flat())
+  const [first, ...others] = parts.sort((a, b) => a.length - b.length)
+  const sets = others.map((part) => new Set(part))
+  return first.filter((ordinal) => sets.every((set) => set.has(ordinal)))
+}
+
+/**
+ * How many records of a run fulfil a filter for certain, and which may.
+ * @param {Run} run
+ * @param {import('./cover').Cover} cover  an exact one, so no list
+ * @param {{ low: number, high: number }} wanted
+ * @returns {{ sure: number, unsure: number[] }}  `unsure`: ordinals, ascending
+ */
+function countInRun (run, cover, wanted) {
+  const { low, high } = wanted
+  const isWhole = low === 0 && high === run.records
+  if (cover.kind !== 'keys') {
+    const found = findInRun(run, cover)
+    return { sure: isWhole ? found.count : collect(run, found, wanted, []).length, unsure: [] }
+  }
+  let sure = 0
+  /** @type {number[]} */
+  const unsure = []
+  for (const { short, ...hash } of cover.hashes) {
+    const found = run.find(cover.slot, short)
+    if (typeof found === 'number') {
+      if (found >= low && found < high) unsure.push(found)
+    } else if (found.id === null) {
+      for (const ordinal of walkList(found, { low, high, reverse: false })) unsure.push(ordinal)
+    } else if (found.id.low === hash.low && found.id.high === hash.high) {
+      sure += isWhole ? found.count : [...walkList(found, { low, high, reverse: false })].length
+    }
+  }
+  return { sure, unsure: ordered(unsure) }
+}
+
+exports.countInRun = countInRun
+exports.findInBlock = findInBlock
+exports.findInRun = findInRun
+exports.isSelective = isSelective
+exports.ordinalsOf = ordinalsOf

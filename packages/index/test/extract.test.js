@@ -1,0 +1,150 @@
+'use strict'
+// The keys that are found in the bytes of a record are those that a decoded record has.
+
+const tape = require('tape')
+const { binaryCodec } = require('@millrace/binary-codec')
+const { jsonCodec } = require('@millrace/json-codec')
+const { createRandom, isLongRun, makeValue } = require('@millrace/testkit')
+const { Block } = require('../lib/block')
+const { addRecords, createKeys } = require('../lib/extract')
+const { Hasher } = require('../lib/hash')
+const { parsePaths } = require('../lib/paths')
+
+const hasher = new Hasher(Buffer.alloc(16, 7))
+const PATHS = parsePaths(['a', 'b', { path: 'key', range: true }, { path: 'a', each: true }, { path: ['a', 0], range: true }, ['a', '0'],
+  { path: 'a', each: 'b' }, { path: 'b', each: 'a.0' }, { path: [], range: true }, ['__proto__', 'a'], ['é'], ['"'], ['\\'], ['0'], [''],
+  { path: [], each: true }, ['a.b'], { path: 'b.key', each: true, range: true }, ['x'.repeat(40)], 'time', { path: 'root', range: true }])
+const WITH_HALF_PAIRS = parsePaths(['a', ['\ufffd'], { path: ['\ud800'], range: true }])
+
+/** What is in the columns of a block, as text. */
+function describe (block) {
+  const column = ({ short, low, high, ordinals, count }) => {
+    return Array.from({ length: count }, (_, at) => `${ordinals[at]}:${short[at]}:${low[at]}:${high[at]}`).sort()
+  }
+  const values = (column) => {
+    return column && Array.from({ length: column.count }, (_, at) => `${column.ordinals[at]}:${column.values[at] + 0}`).sort()
+  }
+  const { keys, numbers, times, odd } = block
+  return JSON.stringify({ keys: keys.map(column), numbers: numbers.map(values), times: times.map(values), odd })
+}
+
+function extract (codec, paths, records) {
+  const block = new Block(paths, 0)
+  const buffer = Buffer.concat(records.flatMap((record) => [record, Buffer.from('"x')]))
+  const starts = []
+  let at = 0
+  for (const record of records) {
+    starts.push(at)
+    at += record.length + 2
+  }
+  const ends = starts.map((start, index) => start + records[index].length)
+  const run = { buffer, count: records.length, seqs: starts, starts, ends }
+  const added = addRecords(createKeys(codec, paths, hasher), run, 0, block)
+  if (added !== records.length) throw new Error(`added ${added}`)
+  return block
+}
+
+/** By decoding. @param {{ decode: (buf: Buffer) => any }} codec */
+function asOther (codec) {
+  return { name: 'other', decode: codec.decode }
+}
+
+/** Not every value can be encoded. */
+function encodeOne (codec, random) {
+  while (true) {
+    const value = makeValue(random)
+    try {
+      return codec.encode(value)
+    } catch {}
+  }
+}
+
+const count = isLongRun ? 200_000 : 3000
+for (const [name, codec] of [['JSON', jsonCodec], ['binary', binaryCodec]]) {
+  tape(`extract: from ${name} in place, the keys are those of the decoded records`, (t) => {
+    const seed = Date.now() & 0xffff
+    const random = createRandom(seed)
+    for (const paths of [PATHS, WITH_HALF_PAIRS]) {
+      for (let round = 0; round < count / 100; round++) {
+        const records = Array.from({ length: 100 }, () => encodeOne(codec, random))
+        const [found, expected] = [codec, asOther(codec)].map((codec) => describe(extract(codec, paths, records)))
+        if (found !== expected) {
+          const isWrong = (record) => {
+            return describe(extract(codec, paths, [record])) !== describe(extract(asOther(codec), paths, [record]))
+          }
+          const wrong = records.find(isWrong)
+          t.fail(`seed ${seed}: ${wrong}`)
+          return t.end()
+        }
+      }
+    }
+    t.pass(`seed ${seed}`)
+    t.end()
+  })
+}
+
+const keysOf = (text, paths = ['a']) => extract(jsonCodec, parsePaths(paths), [Buffer.isBuffer(text) ? text : Buffer.from(text)])
+const hashOf = (value) => {
+  hasher.hashValue(value)
+  return hasher.short
+}
+
+tape('extract: however JSON is spelled, a value has one key', (t) => {
+  const spellings = [['{"a":"é/"}', 'é/'], ['{"\\u0061":"\\u00e9\\/"}', 'é/'], [' { "a" : -0 } ', 0], ['{"a":0.0}', 0], ['{"a":1e2}', 100],
+    ['{"a":12345678901234567890}', Number('12345678901234567890')], ['{"a":9007199254740993}', 2 ** 53], ['{"a":-5}', -5],
+    ['{"a":"\\ud83d\\ude00"}', '😀'], ['{"a":"\\ud800"}', '\ud800'], ['{"x":[1,{"a":2}],"a":true}', true], ['{"a":null}', null],
+    ['{"a":1E400}', Infinity], [Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]), '\ufffd']]
+  for (const [text, value] of spellings) {
+    const block = keysOf(text)
+    t.deepEqual([block.keys[0].count, block.keys[0].short[0], block.odd], [1, hashOf(value), []], String(text))
+  }
+  t.end()
+})
+
+tape('extract: a record that is no JSON, or has a key twice, is odd', (t) => {
+  const texts = ['{"a":1,"a":2}', '{"a":{"b":1},"a":{"b":2}}', '{"a":1', '{"a":1}}', '', ' ', '{"a":01}', '{"a":1.}', '{"a":.5}', '{"a":+1}', '{"a":1e}',
+    '{"a":"\n"}', '{"a":"\\x"}', '{"a":"\\u12g4"}', '{"a":"\\u12', "{'a':1}", '{"a":tru}', '{"a":nul', '{"a":undefined}', '{"a":1,}', '[1,]', '[,]',
+    '{a:1}', '{"a"}', '\ufeff{"a":1}', '{"a":1}\0', '"', '-', '[1 2]', '{"a":1 "b":2}', '{"a":NaN}', '{"a":\u00a01}']
+  for (const text of texts) t.deepEqual(keysOf(text).odd, [0], text)
+  t.deepEqual(keysOf('{"b":1,"b":2,"a":[{"c":1},{"c":1}]}', ['a', { path: 'a', each: 'c' }]).odd, [], 'keys of no path do not matter')
+  t.deepEqual(keysOf('['.repeat(2000) + ']'.repeat(2000)).odd, [0], 'nor what is nested too deep')
+  t.end()
+})
+
+tape('extract: JSON that was damaged is odd exactly if it does not parse', (t) => {
+  const seed = Date.now() & 0xffff
+  const random = createRandom(seed)
+  const alphabet = Buffer.from('{}[],:"\\ue0129.-+tfn\n \ta')
+  for (let round = 0; round < count; round++) {
+    const text = jsonCodec.encode(makeValue(random))
+    for (let left = random(3); left >= 0; left--) {
+      if (text.length > 0) text[random(text.length)] = alphabet[random(alphabet.length)]
+    }
+    let isValid = true
+    try {
+      jsonCodec.decode(text)
+    } catch {
+      isValid = false
+    }
+    const isOdd = keysOf(text, ['%']).odd.length > 0
+    if (isOdd === isValid) return t.end(t.fail(`seed ${seed}: ${text}`))
+  }
+  t.pass(`seed ${seed}`)
+  t.end()
+})
+
+tape('extract: binary records whose tags lead out of them are odd', (t) => {
+  const record = binaryCodec.encode({ b: 1, a: 'text' })
+  const odd = (bytes) => extract(binaryCodec, parsePaths(['a']), [bytes]).odd
+  t.deepEqual(odd(record), [])
+  t.deepEqual(odd(record.subarray(0, -1)), [0])
+  t.deepEqual(odd(Buffer.alloc(0)), [0])
+  t.deepEqual(odd(Buffer.from([0x85, 0x00])), [0], 'a tag that is longer than it needs to be')
+  t.end()
+})
+
+tape('extract: what cannot be decoded is odd', (t) => {
+  const codec = { name: 'mine', decode: () => { throw new Error('no') } }
+  t.deepEqual(extract(codec, parsePaths(['a']), [Buffer.from('x')]).odd, [0])
+  t.end()
+})

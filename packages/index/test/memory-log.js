@@ -1,0 +1,176 @@
+'use strict'
+// A log in memory, as an index sees it; and the comparison of what an index names with a scan.
+
+const { matches, parseWhere } = require('@millrace/where')
+const { SimulatedDisk, createRandom } = require('@millrace/testkit')
+
+const FOLDER = '/logs/a.index'
+const BATCH_MAX = 40
+
+class MemoryLog {
+  /** @param {{ codec: any, disk?: SimulatedDisk, seed?: number }} options */
+  constructor ({ codec, disk = new SimulatedDisk(), seed = 1 }) {
+    this.codec = codec
+    this.disk = disk
+    this.folder = FOLDER
+    this.storage = disk.storage
+    this.isReadOnly = false
+    this.id = Buffer.from('0102030405060708', 'hex')
+    this.epoch = 1
+    /** By seq, ascending: its bytes; null once it was deleted. */
+    this.records = []
+    this.start = 0
+    this.durableEnd = 0
+    this.erasedCount = 0
+    this.damages = []
+    this.scanned = 0
+    this.syncCount = 0
+    this._end = 0
+    this._random = createRandom(seed)
+  }
+
+  get end () { return this._end }
+
+  identity () { return { id: this.id, epoch: this.epoch } }
+
+  /** @param {unknown} value  or the bytes of a record */
+  append (value) {
+    const bytes = Buffer.isBuffer(value) ? value : this.codec.encode(value)
+    const seq = this._end + this._random(3)
+    this.records.push({ seq, bytes })
+    this._end = seq + Math.max(1, bytes.length)
+    return seq
+  }
+
+  del (seq) {
+    this.records.find((record) => record.seq === seq).bytes = null
+    this.erasedCount++
+  }
+
+  compact () {
+    this.records = this.records.filter(({ bytes }) => bytes !== null)
+    this.erasedCount = 0
+    this.epoch++
+  }
+
+  lastOf (seq) { return this.records.some((record) => record.seq === seq) }
+
+  /** Of all that is before it, too. */
+  async proof (seq) { return this.lastOf(seq) ? seq * 31 + this.epoch : null }
+
+  async sync () {
+    this.syncCount++
+    await new Promise(setImmediate)
+    this.durableEnd = this._end
+  }
+
+  isDamaged (seq) { return this.damages.some(({ from, to }) => seq >= from && seq < to) }
+
+  async scanRaw ({ from, to }, onRecords, onDamage) {
+    const damages = this.damages.filter((damage) => damage.to > from && damage.from < to)
+    const wanted = this.records.filter(({ seq, bytes }) => {
+      return seq >= from && seq < to && bytes !== null && !this.isDamaged(seq)
+    })
+    while (true) {
+      await new Promise(setImmediate)
+      const [next] = wanted
+      if (damages.length > 0 && (next === undefined || next.seq >= damages[0].from)) {
+        onDamage(damages.shift())
+        continue
+      }
+      if (next === undefined) return
+      const size = 1 + this._random(BATCH_MAX)
+      const batch = []
+      const isBefore = () => damages.length === 0 || wanted[0].seq < damages[0].from
+      while (batch.length < size && wanted.length > 0 && isBefore()) batch.push(wanted.shift())
+      this.scanned += batch.length
+      if (onRecords(this.toRun(batch.filter(({ bytes }) => bytes !== null))) === false) return
+    }
+  }
+
+  /** As a log delivers records: in a buffer that it reuses. */
+  toRun (records) {
+    const buffer = Buffer.concat([Buffer.from('"{'), ...records.flatMap(({ bytes }) => [bytes, Buffer.from('"}')])])
+    const starts = new Uint32Array(records.length + 5)
+    const ends = new Uint32Array(records.length + 5)
+    let at = 2
+    records.forEach(({ bytes }, index) => {
+      starts[index] = at
+      ends[index] = at + bytes.length
+      at += bytes.length + 2
+    })
+    return { buffer, count: records.length, seqs: records.map(({ seq }) => seq), starts, ends }
+  }
+
+  /** As a log filters: of bytes that do not decode, the codec says whether they match. */
+  compile (where) {
+    if (this.codec.compile !== undefined) {
+      const test = this.codec.compile(where)
+      return (bytes) => bytes !== null && test(bytes, 0, bytes.length)
+    }
+    const filters = parseWhere(where)
+    return (bytes) => {
+      try {
+        return bytes !== null && matches(filters, this.codec.decode(bytes))
+      } catch {
+        return false
+      }
+    }
+  }
+
+  /** What a scan finds. */
+  find (where, { from = 0, to = this._end, reverse = false } = {}) {
+    const isMatch = this.compile(where)
+    const records = this.records.filter(({ seq, bytes }) => seq >= from && seq < to && isMatch(bytes))
+    const found = records.map(({ seq }) => seq)
+    return reverse ? found.reverse() : found
+  }
+
+  /** What the log finds in the parts of an index. Throws if they are not in order, or outside of the range. */
+  findIn (parts, where, { from = 0, to = this._end, reverse = false } = {}) {
+    const isMatch = this.compile(where)
+    const bySeq = new Map(this.records.map((record) => [record.seq, record.bytes]))
+    const found = []
+    let last = reverse ? to : from - 1
+    const check = (seq) => {
+      const isInOrder = reverse ? seq < last && seq >= from : seq > last && seq < to
+      if (!isInOrder) throw new Error(`${seq} comes after ${last}, of ${from} to ${to}`)
+      last = seq
+    }
+    for (const part of parts) {
+      if ('seqs' in part) {
+        for (const seq of part.seqs) {
+          check(seq)
+          if (isMatch(bySeq.get(seq) ?? null)) found.push(seq)
+        }
+      } else {
+        if (part.from >= part.to) throw new Error(`an empty part ${JSON.stringify(part)}`)
+        check(reverse ? part.to - 1 : part.from)
+        for (const seq of this.find(where, { ...part, reverse })) found.push(seq)
+        last = reverse ? part.from : part.to - 1
+      }
+    }
+    return found
+  }
+
+  /** Whether an index finds what a scan does; gives what is wrong, or null. */
+  compare (index, where, range = {}) {
+    const expected = this.find(where, range)
+    const parts = index.parts(where, range)
+    const show = (found) => `${JSON.stringify([where, range, found])} instead of ${JSON.stringify(expected)}`
+    if (parts !== null) {
+      const found = this.findIn(parts, where, range)
+      if (String(found) !== String(expected)) return show(found)
+    }
+    const counted = index.count(where, range)
+    if (counted !== null) {
+      const count = counted.sure + this.findIn(counted.parts, where, { ...range, reverse: false }).length
+      if (count !== expected.length) return show(`a count of ${counted.sure} + ${count - counted.sure}`)
+    }
+    index.explain(where, range)
+    return null
+  }
+}
+
+exports.FOLDER = FOLDER
+exports.MemoryLog = MemoryLog

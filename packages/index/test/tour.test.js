@@ -1,0 +1,107 @@
+'use strict'
+// A tour of the package, in the order of its README.
+
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { createIndex } = require('..')
+const { MemoryLog } = require('./memory-log')
+
+const PATHS = ['type', 'user.id', { path: 'tags', each: true }, { path: 'links', each: 'to' }, { path: 'price', range: true }]
+
+function openIndex (log, tuning = { recordsMax: 100, waitMs: 1 }) {
+  return createIndex(PATHS, { tuning }).open(log)
+}
+
+function makeLog (count = 1000) {
+  const log = new MemoryLog({ codec: jsonCodec })
+  for (let n = 0; n < count; n++) {
+    const type = n % 100 === 0 ? 'rare' : 'common'
+    log.append({ type, user: { id: `user ${n % 50}` }, tags: [`tag ${n % 40}`], links: [{ to: n % 90 }], price: n })
+  }
+  return log
+}
+
+tape('tour: paths are declared as in filters', (t) => {
+  t.deepEqual(createIndex(PATHS).paths, ['type', 'user.id', 'tags[*]', 'links[*].to', 'price'])
+  t.deepEqual(createIndex([['a.b'], [], ['a', 0], ['', 'x']]).paths, ['["a.b"]', '[]', 'a.0', '["","x"]'])
+  t.end()
+})
+
+tape('tour: what is no path is refused, with the fault', (t) => {
+  const refused = [undefined, [], 'type', [1], [{}], [{ path: 'a', each: 5 }], [{ path: 'a', range: 'yes' }], [{ path: 'a', ranges: true }], ['a', 'a'],
+    ['a..b'], Array.from({ length: 65 }, (_, n) => `a${n}`)]
+  for (const paths of refused) t.throws(() => createIndex(paths), { code: 'ERR_INVALID_ARGUMENT' }, JSON.stringify(paths))
+  t.throws(() => createIndex(['a'], { tune: 1 }), { code: 'ERR_INVALID_ARGUMENT', message: /tune/ })
+  t.end()
+})
+
+tape('tour: a filter that asks for a declared path gives candidates, in the order of the read', async (t) => {
+  const log = makeLog()
+  const index = openIndex(log)
+  await index.ready()
+  const rare = { path: 'type', equals: 'rare' }
+  t.deepEqual(log.findIn(index.parts(rare), rare), log.find(rare))
+  const [{ seqs }] = index.parts(rare, { reverse: true })
+  t.deepEqual(seqs, log.find(rare).reverse(), 'the newest first')
+  for (const where of [{ path: 'tags', includes: 'tag 7' }, { path: 'links', includes: { path: 'to', equals: 3 } }, { path: 'price', gte: 10, lt: 20 },
+    [rare, { path: 'price', lt: 500 }], { any: [rare, { path: 'price', equals: 7 }] }, { path: 'user.id', in: ['user 1', 'user 2'] }]) {
+    t.ok([...index.parts(where)].every((part) => 'seqs' in part), `nothing is scanned: ${JSON.stringify(where)}`)
+    t.equal(log.compare(index, where), null)
+  }
+  for (const where of [[], { path: 'user', equals: 1 }, { not: rare }, { path: 'type', prefix: 'ra' }, { any: [rare, { path: 'x', equals: 1 }] }]) {
+    t.equal(index.parts(where), null, `of no use: ${JSON.stringify(where)}`)
+  }
+  await index.close()
+})
+
+tape('tour: counts are exact, as soon as few records must be read', async (t) => {
+  const log = makeLog(4000)
+  const index = openIndex(log)
+  await index.ready()
+  const common = { path: 'type', equals: 'common' }
+  const { sure, parts } = index.count(common)
+  t.equal(sure, 3960)
+  t.deepEqual([...parts], [], 'nothing is read')
+  const [first] = log.find(common)
+  log.del(first)
+  index.deleted([first])
+  t.equal(log.compare(index, common), null, 'a deleted record is not counted')
+  t.equal(index.count([common]).sure, 3960 - 792, 'its run, of 800 records, is read')
+  t.equal(index.count([common, { path: 'price', gt: 5 }]), null)
+  await index.close()
+})
+
+tape('tour: explain says what is used, and why something is scanned', async (t) => {
+  const log = makeLog(1050)
+  const index = openIndex(log)
+  await index.ready()
+  const explained = index.explain({ path: 'type', equals: 'rare' })
+  t.deepEqual(explained, { uses: ['type'], candidates: 11, runs: 3, scanned: null, why: '' })
+  const all = index.explain({ path: 'type', equals: 'common' })
+  t.deepEqual([all.candidates, all.scanned], [49, { from: 0, records: 1000 }], 'of a short block all may be candidates')
+  t.match(all.why, /reading all of them is faster/)
+  t.match(index.explain({ path: 'kind', equals: 'rare' }).why, /asks for kind; declared are type, user.id/)
+  log.append({ type: 'rare' })
+  t.match(index.explain({ path: 'type', equals: 'rare' }).why, /not read these records yet/)
+  await index.close()
+})
+
+tape('tour: an index keeps up with its log, and is there at once when it is opened again', async (t) => {
+  const log = makeLog()
+  const index = openIndex(log)
+  await index.ready()
+  t.deepEqual([index.status().records, index.status().tail], [900, 100])
+  log.append({ type: 'rare' })
+  t.notOk(index.status().isReady)
+  t.equal(log.compare(index, { path: 'type', equals: 'rare' }), null, 'what it has not read is scanned')
+  index.appended()
+  await index.ready()
+  t.deepEqual([index.status().records, index.status().tail], [1000, 1])
+  await index.close()
+  log.scanned = 0
+  const again = openIndex(log)
+  await again.ready()
+  t.deepEqual([again.status().records, log.scanned], [1000, 1], 'only the tail is read')
+  await again.drop()
+  t.deepEqual(log.disk.list(), [], 'it can be dropped')
+})
