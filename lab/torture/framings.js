@@ -18,6 +18,7 @@ const { makeRecord } = require('./records')
  * @property {object} options  of the log
  * @property {boolean} hasUniqueSeqs  no seq is ever given twice, and who asks for a lost one is told
  * @property {boolean} canDelete
+ * @property {boolean} writesEndAnew  what a failed sync has lost is written again by the next open
  * @property {(salt: number, plan: RecordPlan, readLog: () => Buffer) => Buffer} makeRecord
  * @property {(disk: SimulatedDisk, file: string, found: Found[]) => void} checkFile  of an open log, or a closed one
  * @property {(before: Buffer | null, disk: SimulatedDisk, file: string, recovery: any) => void} checkOpening
@@ -59,6 +60,7 @@ const FRAMINGS = {
     options: { framing: 'checked' },
     hasUniqueSeqs: true,
     canDelete: true,
+    writesEndAnew: true,
     makeRecord,
     checkFile: () => {},
     checkOpening: () => {}
@@ -67,6 +69,7 @@ const FRAMINGS = {
     options: { framing: 'lines', codec: lineCodec },
     hasUniqueSeqs: false,
     canDelete: false,
+    writesEndAnew: false,
     makeRecord: makeLine,
     checkFile: checkLines,
     checkOpening

@@ -4,7 +4,6 @@
 const { SimulatedDisk } = require('@millrace/testkit')
 const { Ledger, RecordEntry } = require('../ledger')
 const { readLog } = require('../read-log')
-const { makeRecord } = require('../records')
 const { Violation } = require('../violation')
 
 const FILE = '/folder/log'
@@ -16,6 +15,7 @@ const LARGE = 20_000
 const HEAD_SIZE = 32 * 1024
 
 /**
+ * @typedef {import('../framings').Framing} Framing
  * @typedef {object} Start  what the script finds
  * @property {string} name
  * @property {SimulatedDisk} disk
@@ -31,10 +31,12 @@ class Script {
    * @param {any} options.OffsetLog
    * @param {import('../environment').Environment} options.environment
    * @param {SimulatedDisk} options.disk
+   * @param {Framing} options.framing
    * @param {Start} options.start
    * @param {string} options.fsync
+   * @param {number} [options.endsAfter]  the process ends after so many steps behind the one that failed
    */
-  constructor ({ OffsetLog, environment, disk, start, fsync }) {
+  constructor ({ OffsetLog, environment, disk, framing, start, fsync, endsAfter = Infinity }) {
     this.disk = disk
     this.ledger = new Ledger()
     /** How many answers there were. */
@@ -44,9 +46,12 @@ class Script {
     /** Whether the cache may show what the disk does not have. */
     this.hasLostPages = false
     this._OffsetLog = OffsetLog
+    this._framing = framing
     this._environment = environment
     this._isAlways = fsync === 'always'
     this._fsync = fsync
+    this._endsAfter = endsAfter
+    this._hasFault = false
     this._nextId = 100
     /** @type {any} */
     this._log = null
@@ -57,32 +62,76 @@ class Script {
 
   async run () {
     this._watchSyncs()
-    const log = this._log = this._OffsetLog(FILE, { storage: this.disk.storage, fsync: this._fsync, cache: 64 * 1024 })
+    const options = { ...this._framing.options, storage: this.disk.storage, fsync: this._fsync, cache: 64 * 1024 }
+    const log = this._log = this._OffsetLog(FILE, options)
     this._hasOpened = await succeeds(log.ready())
-    await this._append(SMALL, SMALL)
-    const large = await this._append(LARGE)
-    await Promise.all([this._append(SMALL), this._append(LARGE), this._sync(), this._append(SMALL)])
-    await this._checkPoison()
-    await this._del(large)
-    const small = await this._append(SMALL)
-    await this._read()
-    await this._sync()
-    await Promise.all([this._del(small), this._append(SMALL)])
-    this._environment.fireTimers()
-    await this._append(LARGE, SMALL)
-    await this._checkPoison()
-    await this._close()
+    for (const step of this._framing.canDelete ? this._steps() : this._linesSteps()) {
+      await step()
+      if (this._hasFault && this._endsAfter-- === 0) break
+    }
     this._environment.forgetTimers()
     this.ledger.settle()
   }
 
+  /** @returns {Array<() => unknown>} */
+  _steps () {
+    /** @type {RecordEntry | null} */
+    let large
+    /** @type {RecordEntry | null} */
+    let small
+    return [
+      () => this._append(SMALL, SMALL),
+      async () => { large = await this._append(LARGE) },
+      () => Promise.all([this._append(SMALL), this._append(LARGE), this._sync(), this._append(SMALL)]),
+      () => this._checkPoison(),
+      () => this._del(large),
+      async () => { small = await this._append(SMALL) },
+      () => this._read(),
+      () => this._sync(),
+      () => Promise.all([this._del(small), this._append(SMALL)]),
+      () => this._environment.fireTimers(),
+      () => this._append(LARGE, SMALL),
+      () => this._checkPoison(),
+      () => this._close()
+    ]
+  }
+
+  /** @returns {Array<() => unknown>} */
+  _linesSteps () {
+    return [
+      () => this._append(SMALL),
+      () => this._append(SMALL, SMALL),
+      () => this._append(SMALL),
+      () => this._append(LARGE),
+      () => Promise.all([this._append(SMALL), this._append(LARGE), this._sync(), this._append(SMALL)]),
+      () => this._checkPoison(),
+      () => this._read(),
+      () => this._appendNow([SMALL], true),
+      () => this._appendNow([SMALL, SMALL], false),
+      () => this._appendNow([SMALL], false),
+      () => this._flushNow(),
+      () => this._append(SMALL),
+      () => this._sync(),
+      () => this._environment.fireTimers(),
+      () => this._append(LARGE, SMALL),
+      () => this._append(SMALL),
+      () => this._checkPoison(),
+      () => this._close()
+    ]
+  }
+
   /** @param {Start['records'][number]} record */
   _begin ({ id, size, seq, status }) {
-    const entry = createEntry(id, size)
+    const entry = this._createEntry(id, size)
     entry.seq = seq
     this.ledger.append([entry], 0).known.note(0)
     this.ledger.promise({ count: this.ledger.commits.length, deletions: [] }, 0)
     if (status === 'either') this.ledger.remove([entry], 0)
+  }
+
+  /** @type {(id: number, size: number) => RecordEntry} */
+  _createEntry (id, size) {
+    return createEntry(this._framing, id, size)
   }
 
   /** Notes a sync of the open log that fails: nothing may be taken after it. */
@@ -90,6 +139,7 @@ class Script {
     const { decide } = this.disk
     this.disk.decide = (call) => {
       const fault = decide(call)
+      if (fault) this._hasFault = true
       if (fault?.losesPages) this.hasLostPages = true
       const isSync = call.name === 'sync' && call.path === FILE
       if (this._hasOpened && isSync && (fault?.code || fault?.losesPages)) this._hasSyncFailed = true
@@ -102,7 +152,7 @@ class Script {
    * @returns {Promise<RecordEntry | null>}  the last of them, when they were appended
    */
   async _append (...sizes) {
-    const entries = sizes.map((size) => createEntry(this._nextId++, size))
+    const entries = sizes.map((size) => this._createEntry(this._nextId++, size))
     const commit = this.ledger.append(entries, this.at)
     const seq = await this._answer(this._log.append(entries.map(({ bytes }) => bytes)))
     if (seq === null) {
@@ -116,9 +166,43 @@ class Script {
     return last
   }
 
+  /** What waits is written without waiting. */
+  async _flushNow () {
+    const waiting = [this._append(SMALL), this._append(SMALL, SMALL)]
+    const mark = this.ledger.mark()
+    if (this._callNow(() => this._log.flushSync()) !== null) this.ledger.promise(mark, this.at)
+    await Promise.all(waiting)
+  }
+
+  /** @type {(sizes: number[], hasSync: boolean) => void} */
+  _appendNow (sizes, hasSync) {
+    const entries = sizes.map((size) => this._createEntry(this._nextId++, size))
+    const commit = this.ledger.append(entries, this.at)
+    const seq = this._callNow(() => this._log.appendSync(entries.map(({ bytes }) => bytes), { sync: hasSync }))
+    if (seq === null) {
+      commit.failedAt = this.at
+      return
+    }
+    entries[entries.length - 1].seq = seq
+    commit.known.note(this.at)
+    if (hasSync) this.ledger.promise({ count: commit.index + 1, deletions: [] }, this.at)
+  }
+
+  /** @type {(call: () => any) => any} null when it failed */
+  _callNow (call) {
+    try {
+      return call() ?? 0
+    } catch (err) {
+      if (typeof /** @type {any} */ (err).code === 'string') return null
+      throw new Violation('wrong answer', `an error without a code: ${/** @type {Error} */ (err).stack}`)
+    } finally {
+      this.at++
+    }
+  }
+
   /** @param {RecordEntry | null} entry */
   async _del (entry) {
-    if (entry === null) return
+    if (entry === null || !this._framing.canDelete) return
     const [deletion] = this.ledger.remove([entry], this.at)
     if (await this._answer(this._log.del(entry.seq)) === null) return
     deletion.known.note(this.at)
@@ -145,7 +229,8 @@ class Script {
 
   async _checkPoison () {
     if (!this._hasSyncFailed) return
-    const err = await this._log.append(Buffer.from('not to be taken')).then(() => null, (/** @type {any} */ err) => err)
+    const { bytes } = this._createEntry(1, SMALL)
+    const err = await this._log.append(bytes).then(() => null, (/** @type {any} */ err) => err)
     if (err?.code === 'ERR_LOG_POISONED') return
     throw new Violation('not poisoned', `an append after a failed sync ${err ? `fails with ${err.stack}` : 'succeeds'}`)
   }
@@ -172,28 +257,27 @@ function succeeds (asked) {
   return asked.then(() => true, () => false)
 }
 
-/**
- * @param {number} id
- * @param {number} size
- */
-function createEntry (id, size) {
-  return new RecordEntry(id, makeRecord(SALT, [id, size, 'random'], () => Buffer.alloc(0)), 'random')
+/** @type {(framing: Framing, id: number, size: number) => RecordEntry} */
+function createEntry (framing, id, size) {
+  return new RecordEntry(id, framing.makeRecord(SALT, [id, size, 'random'], () => Buffer.alloc(0)), 'random')
 }
 
 /**
  * @param {any} OffsetLog
+ * @param {Framing} framing
  * @returns {Promise<Start[]>}  nothing; a log whose last write was cut off; one whose last deletion was
  */
-async function makeStarts (OffsetLog) {
+async function makeStarts (OffsetLog, framing) {
   const disk = new SimulatedDisk()
-  const log = OffsetLog(FILE, { storage: disk.storage, fsync: 'interval' })
+  const log = OffsetLog(FILE, { ...framing.options, storage: disk.storage, fsync: 'interval' })
   const records = []
   for (const [id, size] of [[0, SMALL], [1, LARGE]]) {
-    records.push({ id, size, seq: await log.append(createEntry(id, size).bytes), status: /** @type {const} */ ('there') })
+    records.push({ id, size, seq: await log.append(createEntry(framing, id, size).bytes), status: /** @type {const} */ ('there') })
   }
   await log.sync()
   const { size: offset } = await log.stats()
-  await log.append(createEntry(2, SMALL).bytes)
+  if (!framing.canDelete) return makeLinesStarts(framing, { disk, log, records })
+  await log.append(createEntry(framing, 2, SMALL).bytes)
   const cutOff = disk.clone()
   cutOff.put(FILE, cutOff.read(FILE).subarray(0, -20))
   const torn = { offset, bytes: cutOff.read(FILE).subarray(offset) }
@@ -211,6 +295,27 @@ async function makeStarts (OffsetLog) {
     { name: 'a new log', disk: new SimulatedDisk(), records: [], isSlow: false, torn: null },
     { name: 'a torn end', disk: cutOff, records, isSlow: true, torn },
     { name: 'a deletion cut off', disk: deleting, records: [records[0], erased, third], isSlow: false, torn: null }
+  ]
+}
+
+/**
+ * @type {(framing: Framing, begun: { disk: SimulatedDisk, log: any, records: Start['records'] }) => Promise<Start[]>}
+ *   nothing; a batch that was cut off; a file of another program, whose last line lacks its line break
+ */
+async function makeLinesStarts (framing, { disk, log, records }) {
+  const { size: offset } = await log.stats()
+  const [one, other] = [2, 3].map((id) => createEntry(framing, id, SMALL).bytes)
+  await log.append([one, other])
+  const cutOff = disk.clone()
+  cutOff.put(FILE, cutOff.read(FILE).subarray(0, offset + one.length + 1 + 20))
+  const torn = { offset, bytes: cutOff.read(FILE).subarray(offset) }
+  await log.close()
+  const foreign = new SimulatedDisk()
+  foreign.put(FILE, cutOff.read(FILE).subarray(0, offset - 1))
+  return [
+    { name: 'a new log', disk: new SimulatedDisk(), records: [], isSlow: false, torn: null },
+    { name: 'a torn batch', disk: cutOff, records, isSlow: true, torn },
+    { name: 'a file of another program', disk: foreign, records, isSlow: false, torn: null }
   ]
 }
 

@@ -6,6 +6,7 @@
 const { CrashPoint } = require('@millrace/testkit')
 const { randomChoice } = require('../choices')
 const { Environment } = require('../environment')
+const { FRAMINGS } = require('../framings')
 const { Guard } = require('../guard')
 const { seededRandom } = require('../seeded')
 const { Violation } = require('../violation')
@@ -20,7 +21,7 @@ const FAULTS = [
   { name: 'ENOSPC', of: /^(open|write)$/, fault: () => ({ code: 'ENOSPC' }) },
   { name: 'a short transfer', of: /^(read|readSync|write)$/, fault: ({ length }) => ({ length: Math.ceil(length / 2) }) },
   { name: 'half a write', of: /^write$/, fault: ({ length }) => ({ length: length >> 1 }), then: { code: 'EIO' } },
-  { name: 'a sync that loses pages', of: /^sync$/, fault: () => ({ losesPages: true }) }
+  { name: 'a sync that loses pages', of: /^sync$/, losesPages: true, fault: () => ({ losesPages: true }) }
 ]
 
 /** @typedef {import('@millrace/testkit').SimulatedDisk} SimulatedDisk */
@@ -30,13 +31,21 @@ const FAULTS = [
  * @property {typeof FAULTS[number]} kind
  * @property {number} at  the number of the call
  * @property {boolean} isForGood  and all calls after it
+ * @property {number} [endsAfter]  the process is killed after so many steps behind the one that failed
  */
 
 /**
  * @param {import('./run-oracle').OracleOptions} options
  * @returns {Promise<import('./run-oracle').Verdict>}
  */
-exports.examine = async ({ logModule, seed }) => {
+exports.examine = (options) => examineFraming(options, 'checked')
+
+/**
+ * @param {import('./run-oracle').OracleOptions} options
+ * @param {import('../framings').FramingName} framing
+ * @returns {Promise<import('./run-oracle').Verdict>}
+ */
+async function examineFraming ({ logModule, seed }, framing) {
   const { OffsetLog } = require(logModule)
   const environment = new Environment()
   const guard = new Guard()
@@ -44,7 +53,7 @@ exports.examine = async ({ logModule, seed }) => {
   environment.install()
   guard.install()
   try {
-    await new Calls({ OffsetLog, environment, guard, figures, seed }).run()
+    await new Calls({ OffsetLog, environment, guard, figures, seed }, framing).run()
     return { failures: [], figures }
   } catch (err) {
     if (!(err instanceof Violation)) throw err
@@ -55,9 +64,16 @@ exports.examine = async ({ logModule, seed }) => {
   }
 }
 
+exports.examineFraming = examineFraming
+
 class Calls {
-  /** @param {{ OffsetLog: any, environment: Environment, guard: Guard, figures: any, seed: number }} context */
-  constructor ({ OffsetLog, environment, guard, figures, seed }) {
+  /**
+   * @param {{ OffsetLog: any, environment: Environment, guard: Guard, figures: any, seed: number }} context
+   * @param {import('../framings').FramingName} name
+   */
+  constructor ({ OffsetLog, environment, guard, figures, seed }, name) {
+    this._name = name
+    this._framing = FRAMINGS[name]
     this._OffsetLog = OffsetLog
     this._environment = environment
     this._guard = guard
@@ -67,12 +83,17 @@ class Calls {
 
   /** @throws {Violation} */
   async run () {
-    const starts = await this._guard.run(() => makeStarts(this._OffsetLog))
+    const starts = await this._guard.run(() => makeStarts(this._OffsetLog, this._framing))
     for (const [index, start] of starts.entries()) {
-      const fsync = MODES[index % MODES.length]
+      const fsync = MODES[(index + this._seed - 1) % MODES.length]
       const calls = await this._listCalls(start, fsync)
       this._figures.calls += calls.length
-      for (const failing of everyFailing(calls)) await this._fail(start, fsync, calls, failing)
+      for (const failing of everyFailing(calls, this._framing)) {
+        await this._fail(start, fsync, calls, failing)
+        if (this._framing.canDelete) continue
+        // What is not described could be hidden by what comes later.
+        for (const endsAfter of [0, 1, 2]) await this._fail(start, fsync, calls, { ...failing, endsAfter })
+      }
     }
   }
 
@@ -87,11 +108,13 @@ class Calls {
    * @param {import('./calls-script').Start} start
    * @param {string} fsync
    * @param {(call: any) => any} decide
+   * @param {number} [endsAfter]
    */
-  async _perform (start, fsync, decide) {
+  async _perform (start, fsync, decide, endsAfter) {
     this._environment.reset(this._seed, start.isSlow ? 2 : 0)
     const disk = start.disk.clone({ decide, defer: process.nextTick })
-    const script = new Script({ OffsetLog: this._OffsetLog, environment: this._environment, disk, start, fsync })
+    const { _OffsetLog: OffsetLog, _environment: environment, _framing: framing } = this
+    const script = new Script({ OffsetLog, environment, disk, framing, start, fsync, endsAfter })
     await this._guard.run(() => script.run())
     return script
   }
@@ -103,9 +126,9 @@ class Calls {
     let hasEnded = false
     const decide = (call) => hasEnded ? undefined : faultOf(failing, call, number++)
     const label = `${start.name}, fsync ${fsync}: ${failing.kind.name} at call ${failing.at}, ` +
-      `${calls[failing.at].name}, ${failing.isForGood ? 'for good' : 'once'}`
+      `${calls[failing.at].name}, ${failing.isForGood ? 'for good' : 'once'}, ends after ${failing.endsAfter ?? 'all'}`
     try {
-      const script = await this._perform(start, fsync, decide)
+      const script = await this._perform(start, fsync, decide, failing.endsAfter)
       hasEnded = true
       await this._judge(script, start, seededRandom(this._seed, this._figures.runs))
     } catch (err) {
@@ -144,7 +167,7 @@ class Calls {
     /** @type {SimulatedDisk[]} */
     const moments = []
     opened.onChange = () => moments.push(opened.clone())
-    const log = this._OffsetLog(FILE, { storage: opened.storage, fsync: 'never' })
+    const log = this._OffsetLog(FILE, { ...this._framing.options, storage: opened.storage, fsync: 'never' })
     await this._guard.run(() => log.ready())
     opened.onChange = null
     if (moments.length === 0) return []
@@ -153,7 +176,7 @@ class Calls {
 
   /** @param {SimulatedDisk} disk  of a log that says that it was closed well */
   async _checkClean (disk) {
-    const log = this._OffsetLog(FILE, { storage: disk.storage, flags: 'r' })
+    const log = this._OffsetLog(FILE, { ...this._framing.options, storage: disk.storage, flags: 'r' })
     await log.ready().catch((err) => { throw new Violation('refused', `closed well, but: ${err.stack}`) })
     if (log.recovery) throw new Violation('wrong answer', `closed well, but: ${JSON.stringify(log.recovery)}`)
     await log.close()
@@ -168,7 +191,7 @@ class Calls {
     this._figures.images++
     const plan = random(2 ** 31)
     await this._guard.run(() => checkImage({
-      OffsetLog: this._OffsetLog, environment: this._environment, disk, expectation, plan
+      OffsetLog: this._OffsetLog, environment: this._environment, disk, framing: this._name, expectation, plan
     }))
   }
 }
@@ -194,12 +217,13 @@ function checkKept (disk, { offset, bytes }) {
 
 /**
  * @param {any[]} calls
+ * @param {import('../framings').Framing} framing
  * @returns {Iterable<Failing>}
  */
-function * everyFailing (calls) {
+function * everyFailing (calls, { writesEndAnew }) {
   for (const [at, { name }] of calls.entries()) {
     for (const kind of FAULTS) {
-      if (!kind.of.test(name)) continue
+      if (!kind.of.test(name) || (kind.losesPages && !writesEndAnew)) continue
       for (const isForGood of [false, true]) yield { kind, at, isForGood }
     }
   }
