@@ -10,7 +10,7 @@ const { makeRecord } = require('./records')
  * @typedef {'checked' | 'lines'} FramingName
  * @typedef {import('./compare').Found} Found
  * @typedef {import('./records').RecordPlan} RecordPlan
- * @typedef {import('@millrace/testkit').SimulatedDisk} SimulatedDisk
+ * @typedef {import('./lines-file').Files} Files
  */
 
 /**
@@ -20,8 +20,8 @@ const { makeRecord } = require('./records')
  * @property {boolean} canDelete
  * @property {boolean} writesEndAnew  what a failed sync has lost is written again by the next open
  * @property {(salt: number, plan: RecordPlan, readLog: () => Buffer) => Buffer} makeRecord
- * @property {(disk: SimulatedDisk, file: string, found: Found[]) => void} checkFile  of an open log, or a closed one
- * @property {(before: Buffer | null, disk: SimulatedDisk, file: string, recovery: any) => void} checkOpening
+ * @property {(files: Files, file: string, found: Found[]) => void} checkFile  of an open log, or a closed one
+ * @property {(before: Buffer | null, files: Files, file: string, recovery: any) => void} checkOpening
  */
 
 const PAD_SIZE = 30

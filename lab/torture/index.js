@@ -9,6 +9,9 @@ const { MisfitError } = require('./replay')
 const { printFailure, printFigures } = require('./report')
 const { OFFSET_LOG, runTorture } = require('./run-torture')
 
+/** What --disk tortures. @type {Record<string, string>} */
+const SUBJECTS = { lines: path.join(__dirname, 'disk', 'lines.js') }
+
 main(process.argv.slice(2)).then((hasFailed) => {
   process.exitCode = hasFailed ? 1 : 0
 }, (err) => {
@@ -34,9 +37,16 @@ async function main (args) {
   }
   const logModule = log === undefined ? OFFSET_LOG : path.resolve(log)
   if (!fs.existsSync(logModule)) throw new UsageError(`--log: there is no ${logModule}`)
-  if (kill) return hasFailures(await require('./kill').runKill({ rounds: kill, logModule, ...seedOf(others) }))
+  const { framing } = others
+  if (kill) {
+    const options = { rounds: kill, logModule, framing, ...seedOf(others) }
+    return hasFailures(await require('./kill').runKill(options))
+  }
   if (planted) return hasFailures(await require('./planted').runPlanted({ only, ...seedOf(others) }))
-  if (disk) return hasFailures(await runDisk({ states, only, record, logModule, stop, ...others }))
+  if (disk) {
+    const options = { subject: SUBJECTS[framing], states, only, record, logModule, stop, ...others }
+    return hasFailures(await runDisk(options))
+  }
   if (replay) return require('./run-replay').runReplay(replay, logModule)
   const result = await runTorture({ ...others, logModule, stopAtFailure: stop, onFailure: printFailure })
   printFigures(result.figures)

@@ -5,6 +5,7 @@
 
 const fs = require('node:fs')
 const { shortWrites } = require('../../packages/offset-log/test/short-writes')
+const { FRAMINGS } = require('./framings')
 const { KINDS, formatMessage } = require('./kill-messages')
 const { createCommits, randomFrom } = require('./kill-records')
 
@@ -17,6 +18,7 @@ const DELETE_COUNT_MAX = 40
  * @typedef {object} ChildOptions
  * @property {string} logModule  the package to load
  * @property {string} path  of the log
+ * @property {import('./framings').FramingName} framing
  * @property {string} fsync  mode of the log
  * @property {number} seed  of the commits' bytes
  * @property {number} childSeed  of what this child does
@@ -53,7 +55,7 @@ function run (options) {
   report(KINDS.OPENING)
   const { fileStorage } = require(require.resolve('@millrace/block-file', { paths: [options.logModule] }))
   const storage = shortWrites(fileStorage, options.writeSizeMax)
-  const log = OffsetLog(options.path, { fsync: options.fsync, storage })
+  const log = OffsetLog(options.path, { ...FRAMINGS[options.framing].options, fsync: options.fsync, storage })
   log.ready((/** @type {any} */ err) => {
     if (err) return fail(err)
     report(KINDS.OPENED, log.recovery?.size ?? 0, log.since.value)
@@ -63,10 +65,11 @@ function run (options) {
 
 class Load {
   /** @param {ChildOptions} options */
-  constructor ({ fsync, seed, childSeed, firstCommit, deletable, appendCount, closeAfterMs }) {
+  constructor ({ framing, fsync, seed, childSeed, firstCommit, deletable, appendCount, closeAfterMs }) {
     this._log = null
     this._isAlways = fsync === 'always'
-    this._commitAt = createCommits(seed)
+    this._commitAt = createCommits(seed, framing)
+    this._canDelete = FRAMINGS[framing].canDelete
     this._random = randomFrom(childSeed)
     this._nextCommit = firstCommit
     this._deletable = [...deletable]
@@ -92,7 +95,7 @@ class Load {
       this._checkDurable(this._isAlways ? seq : -1)
       report(KINDS.APPENDED, number, seq)
       this._deletable.push(seq)
-      if (this._random(20) === 0) this._delete()
+      if (this._random(20) === 0 && this._canDelete) this._delete()
       if (this._random(50) === 0 && !this._isClosing) this._sync()
       this._appendNext()
     })

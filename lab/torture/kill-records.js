@@ -26,10 +26,12 @@ function randomFrom (seed) {
 
 /**
  * @param {number} seed
+ * @param {import('./framings').FramingName} [framing]
  * @returns {(number: number) => Commit}  the commit of that number, the same every time
  */
-function createCommits (seed) {
+function createCommits (seed, framing = 'checked') {
   const pool = createPool(seed)
+  const text = pool.toString('base64')
   const isLarge = seed % 2 === 1
   return (number) => {
     const random = randomFrom(Math.imul(seed, 0x9e3779b1) + number)
@@ -38,6 +40,7 @@ function createCommits (seed) {
     const sizeLimit = pickSizeLimit(random, { isBatch, isLarge })
     const records = Array.from({ length: count }, (_, index) => {
       const size = random(sizeLimit)
+      if (framing === 'lines') return createLine(text, { size, number, index, random })
       if (random(40) === 0) return Buffer.alloc(size)
       return createRecord(pool, { size, number, index, random })
     })
@@ -84,6 +87,16 @@ function createRecord (pool, { size, number, index, random }) {
   record.writeUInt32BE(number, 0)
   record.writeUInt32BE(index, 4)
   return record
+}
+
+/**
+ * @param {string} text
+ * @param {{ size: number, number: number, index: number, random: (limit: number) => number }} shape
+ * @returns {Buffer}  a JSON object with the commit's number, the index, and a part of the text
+ */
+function createLine (text, { size, number, index, random }) {
+  const from = random(text.length)
+  return Buffer.from(JSON.stringify({ number, index, text: text.slice(from, from + size) }))
 }
 
 exports.randomFrom = randomFrom

@@ -9,8 +9,10 @@ const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
 const { KINDS, parseMessages } = require('./kill-messages')
+const { FRAMINGS } = require('./framings')
 const { Model } = require('./kill-model')
 const { createCommits, randomFrom } = require('./kill-records')
+const { readLog } = require('./read-log')
 const { Violation } = require('./violation')
 
 const PACKAGE = path.dirname(require.resolve('@millrace/offset-log'))
@@ -41,11 +43,13 @@ const APPEND_COUNTS = [1, 4, 32, 250]
  * @param {number} options.rounds  how many processes to kill
  * @param {number} [options.seed]  of what they do; when they are killed is chance
  * @param {string} [options.logModule]  the package to load instead of the one that ships
+ * @param {import('./framings').FramingName} [options.framing]
  * @param {boolean} [options.keep]  the folder of the logs, after a failure
  * @param {(line: string) => void} [options.print]
  * @returns {Promise<{ failures: Failure[], figures: Record<string, Figures> }>}  figures by mode
  */
-async function runKill ({ rounds, seed = newSeed(), logModule = PACKAGE, keep = true, print = console.log }) {
+async function runKill (options) {
+  const { rounds, seed = newSeed(), logModule = PACKAGE, framing = 'checked', keep = true, print = console.log } = options
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-kill-'))
   /** @type {Record<string, Figures>} */
   const figures = {}
@@ -55,7 +59,7 @@ async function runKill ({ rounds, seed = newSeed(), logModule = PACKAGE, keep = 
   const hasRounds = () => failures.length === 0 && roundsLeft > 0
   const takeRound = () => hasRounds() && roundsLeft-- > 0
   await Promise.all(MODES.map(async (mode, index) => {
-    const lane = new Lane({ folder, mode, seed: seed + index, logModule, hasRounds, takeRound })
+    const lane = new Lane({ folder, mode, seed: seed + index, logModule, framing, hasRounds, takeRound })
     figures[mode] = lane.figures
     try {
       await lane.run()
@@ -80,10 +84,12 @@ class Lane {
    * @param {string} options.mode  of fsync
    * @param {number} options.seed
    * @param {string} options.logModule
+   * @param {import('./framings').FramingName} options.framing
    * @param {() => boolean} options.hasRounds
    * @param {() => boolean} options.takeRound  whether one more process may be killed
    */
-  constructor ({ folder, mode, seed, logModule, hasRounds, takeRound }) {
+  constructor ({ folder, mode, seed, logModule, framing, hasRounds, takeRound }) {
+    this._framing = framing
     this._folder = folder
     this._mode = mode
     this._seed = seed
@@ -132,7 +138,7 @@ class Lane {
     this._path = path.join(folder, 'log')
     this.figures.logs++
     this._logSeed = this._random(2 ** 31)
-    this._model = new Model(createCommits(this._logSeed))
+    this._model = new Model(createCommits(this._logSeed, this._framing))
   }
 
   _hasRoom () {
@@ -167,6 +173,7 @@ class Lane {
     return new Child({
       logModule: this._logModule,
       path: this._path,
+      framing: this._framing,
       fsync: this._mode,
       seed: this._logSeed,
       childSeed: this._random(2 ** 31),
@@ -189,7 +196,8 @@ class Lane {
   async _check ({ flags }) {
     if (flags === 'r' && !(fs.existsSync(this._path) && fs.statSync(this._path).size > 0)) return
     const before = fs.existsSync(this._path) ? fs.readFileSync(this._path) : Buffer.alloc(0)
-    const log = this._OffsetLog(this._path, { fsync: this._mode, flags })
+    const framing = FRAMINGS[this._framing]
+    const log = this._OffsetLog(this._path, { ...framing.options, fsync: this._mode, flags })
     try {
       await log.ready()
     } catch (err) {
@@ -197,6 +205,7 @@ class Lane {
     }
     try {
       if (log.recovery) this._checkRecovery(log.recovery, flags, before)
+      if (flags === 'r+') framing.checkFile({ read: fs.readFileSync }, this._path, await readLog(log))
       await this._model.check(log, flags === 'r+')
     } catch (err) {
       await log.close().catch(() => {})
@@ -211,10 +220,11 @@ class Lane {
    * @param {string} flags
    * @param {Buffer} before  the file as the process left it
    */
-  _checkRecovery ({ offset, size, keptAt, damage, flaws }, flags, before) {
+  _checkRecovery ({ offset, size, keptAt, damage, flaws, changed }, flags, before) {
     const fail = (what) => {
       throw new Violation('refused', `${what}: ${JSON.stringify({ offset, size, keptAt, damage, flaws })}`)
     }
+    if (changed) fail(changed)
     if (damage.length > 0) fail('damage is seen')
     if (flaws.some(({ what }) => !what.startsWith('journal'))) fail('parts of the head are lost')
     if (size === 0) return

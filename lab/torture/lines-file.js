@@ -5,26 +5,18 @@ const { Violation } = require('./violation')
 
 /**
  * @typedef {import('./compare').Found} Found
- * @typedef {import('@millrace/testkit').SimulatedDisk} SimulatedDisk
+ * @typedef {{ read: (file: string) => Buffer }} Files  a simulated disk, or a real one
  */
 
 /**
  * An independent reader: splits the text, parses each line, and must have what the log delivered.
- * @param {SimulatedDisk} disk
+ * @param {Files} files
  * @param {string} file
  * @param {Found[]} found  all records
  * @throws {Violation}
  */
-function checkLines (disk, file, found) {
-  checkText(disk.list().includes(file) ? disk.read(file) : Buffer.alloc(0), found)
-}
-
-/**
- * @param {Buffer} bytes  of the file
- * @param {Found[]} found  all records
- * @throws {Violation}
- */
-function checkText (bytes, found) {
+function checkLines (files, file, found) {
+  const bytes = files.read(file)
   if (bytes.includes(0)) throw new Violation('wrong answer', `the text has a zero byte at ${bytes.indexOf(0)}`)
   let count = 0
   let start = 0
@@ -51,19 +43,18 @@ function checkLine (line, start, size, record) {
 /**
  * Opening changes no byte of the file. What it cuts off is kept.
  * @param {Buffer | null} before  the file before it was opened
- * @param {SimulatedDisk} disk
+ * @param {Files} files
  * @param {string} file
  * @param {any} recovery
  * @throws {Violation}
  */
-function checkOpening (before, disk, file, recovery) {
+function checkOpening (before, files, file, recovery) {
   if (recovery?.changed) throw new Violation('refused', `after a crash, but: ${recovery.changed}`)
   if (before === null) return
-  const kept = recovery?.keptAt ? disk.read(recovery.keptAt) : Buffer.alloc(0)
-  if (Buffer.concat([disk.read(file), kept]).equals(before)) return
+  const kept = recovery?.keptAt ? files.read(recovery.keptAt) : Buffer.alloc(0)
+  if (Buffer.concat([files.read(file), kept]).equals(before)) return
   throw new Violation('promised lost', `opening has changed the file, and ${recovery?.keptAt ?? 'nothing'} has the rest`)
 }
 
 exports.checkLines = checkLines
 exports.checkOpening = checkOpening
-exports.checkText = checkText

@@ -11,7 +11,7 @@ const HELP = `Tortures the log: cuts the power and kills the process at every mo
   --seconds N     how long, 60 by default
   --workloads N   how many workloads to run instead; the same seed and number give the same images
   --seed N        the seed of all random choices; by default a new one, which is printed
-  --framing NAME  of the logs: checked, the default, or lines
+  --framing NAME  of the logs: checked, the default, or lines; also for --kill and --disk
   --workers N     threads, 2 by default; 0 for none
   --stop          ends at the first failure
   --replay LINE   repeats a failure from the line that it printed, and prints every step
@@ -34,10 +34,10 @@ const TEXTS = ['replay', 'log', 'only', 'record', 'framing']
 const SWITCHES = ['stop', 'planted', 'disk', 'help']
 /** What goes with those options that say what to do instead. */
 const INSTEAD = {
-  kill: ['seed', 'log'],
+  kill: ['seed', 'log', 'framing'],
   planted: ['seed', 'only'],
   replay: ['log'],
-  disk: ['seed', 'states', 'workers', 'only', 'log', 'stop', 'record']
+  disk: ['seed', 'states', 'workers', 'only', 'log', 'stop', 'record', 'framing']
 }
 
 class UsageError extends Error {}

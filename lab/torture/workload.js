@@ -71,7 +71,7 @@ const SHAPES = {
 function generateWorkload (seed, index, framing = 'checked') {
   const random = seededRandom(seed, index)
   const shape = SHAPES[pickWeighted(random, [[14, 'tiny'], [5, 'edge'], [3, 'medium'], [1, 'large']])]
-  const script = new Script(random, shape, FRAMINGS[framing].canDelete)
+  const script = new Script(random, shape, FRAMINGS[framing])
   return {
     framing,
     salt: mixSeed(seed, index, 1) >>> 1,
@@ -86,12 +86,13 @@ class Script {
   /**
    * @param {(limit: number) => number} random
    * @param {Shape} shape
-   * @param {boolean} canDelete
+   * @param {import('./framings').Framing} framing
    */
-  constructor (random, shape, canDelete) {
+  constructor (random, shape, { canDelete, writesEndAnew }) {
     this._random = random
     this._shape = shape
     this._canDelete = canDelete
+    this._syncFault = writesEndAnew ? { losesPages: true } : { code: 'EIO' }
     this._nextId = 0
     this._lastIds = [0]
     this._hasFaults = random(4) === 0
@@ -219,7 +220,7 @@ class Script {
   _failSync () {
     const random = this._random
     const count = random(3) === 0 ? 1000 : 1
-    this._add({ do: 'fault', call: 'sync', fault: { losesPages: true }, skip: random(3) === 0 ? 1 : 0, count })
+    this._add({ do: 'fault', call: 'sync', fault: this._syncFault, skip: random(3) === 0 ? 1 : 0, count })
     if (random(4) > 0) this._append()
     if (random(4) > 0) this._sync()
     if (random(2) === 0) this._wait()

@@ -13,38 +13,58 @@ const { Violation } = require('../violation')
 
 // What may lie beside a log that is closed: what the file system has, what the sessions make, and bytes that recovery
 // has cut and keeps.
-const BESIDE = /^(lost\+found|neighbour|other|log|log\.cut-\d+(-\d+)?)$/
+const BESIDE = /^(lost\+found|neighbour|other|log|log\.sums|log\.cut-\d+(-\d+)?)$/
 const CACHE_SIZE = 256 * 1024
 /** @type {Array<[number, string]>} */
 const FSYNC_WEIGHTS = [[4, 'interval'], [1, 'always'], [3, 'never']]
 
 /**
  * @param {import('./history').SubjectState} state
+ * @param {import('../framings').FramingName} [name]  of the framing
  * @returns {Promise<{ hasRecovered: boolean }>}
  * @throws {Violation}
  */
-async function examineLog ({ root, file, logModule, story, at, seed }) {
+async function examineLog ({ root, file, logModule, story, at, seed }, name = 'checked') {
+  const framing = FRAMINGS[name]
   const random = seededRandom(...seed)
   const expectation = story.ledgerAt(at).expect(at, false)
   const offsetLog = { ...require(logModule), ...require(require.resolve('@millrace/repair', { paths: [logModule] })) }
-  const open = (/** @type {object} */ options) => openLog(offsetLog, file, options)
+  const open = (/** @type {object} */ options) => openLog(offsetLog, file, { ...framing.options, ...options })
   if (random(4) === 0) await readOnly(open, file, expectation)
+  const files = new RealFiles()
+  const before = fs.existsSync(file) ? fs.readFileSync(file) : null
   const log = await open({ fsync: pickWeighted(random, FSYNC_WEIGHTS) })
   try {
     const hasRecovered = log.recovery !== null
     const found = await readAll(log)
+    framing.checkOpening(before, files, file, log.recovery)
     const matched = compare(expectation, found)
+    framing.checkFile(files, file, found)
     checkObservables(log, found)
     await checkGet(log, found, random)
-    if (random(6) === 0) await compact(log)
-    const after = await goOn(log, FRAMINGS.checked, { found, expectation }, random, () => {})
+    if (random(6) === 0 && framing.canDelete) await compact(log)
+    const after = await goOn(log, framing, { found, expectation }, random, () => {})
     checkNowhere(() => filesIn(root), goneRecords(expectation, matched))
+    framing.checkFile(files, file, after)
     await checkAgain(open, after)
     checkBeside(root)
-    await checkSound(offsetLog, file)
+    if (name === 'checked') await checkSound(offsetLog, file)
     return { hasRecovered }
   } finally {
     await log.close().catch(() => {})
+  }
+}
+
+/** The files that are there, as a simulated disk shows its files. */
+class RealFiles {
+  /** @param {string} file */
+  has (file) {
+    return fs.existsSync(file)
+  }
+
+  /** @param {string} file */
+  read (file) {
+    return fs.readFileSync(file)
   }
 }
 

@@ -46,6 +46,7 @@ const EXIT_KILLED = 'SIGKILL'
  * @property {string} logModule  the package that ships
  * @property {string} command  how the torture is run
  * @property {string} session  the script of a session
+ * @property {boolean} [canFail]  false: the disk never fails in a session, it only loses power
  * @property {(random: (limit: number) => number) => any} pickSettings  of a log: the same for all sessions of a history
  * @property {(salt: number, settings: any) => import('./story').Story} createStory
  * @property {(logModule: string, file: string) => any} open  a new log in the file, or folder, of this name
@@ -130,11 +131,11 @@ class History {
    * @returns {Promise<boolean>}  whether the next one can follow
    */
   async _live (generation) {
-    const { onFailure } = this._context
+    const { onFailure, subject: { canFail = true } } = this._context
     const random = seededRandom(...this._seed, generation, 1)
     const plan = {
       fsync: FSYNC_MODES[(this._firstMode + generation) % FSYNC_MODES.length],
-      fault: random(3) === 0 ? pickWeighted(random, FAULTS) : null
+      fault: random(3) === 0 && canFail ? pickWeighted(random, FAULTS) : null
     }
     try {
       await this._runSessions(generation, plan, random)

@@ -96,6 +96,16 @@ class Session {
   }
 
   /**
+   * What the bytes say that they are.
+   * @param {Buffer} bytes
+   * @returns {[id: number, size: number]}  a size below 0 if they are none of ours
+   */
+  _identify (bytes) {
+    const isOurs = bytes.length >= STAMP_SIZE && bytes.readUInt32BE(4) === bytes.length
+    return isOurs ? [bytes.readUInt32BE(0), bytes.length] : [-1, -1]
+  }
+
+  /**
    * More to tell of a log that was opened.
    * @returns {Promise<object>}
    */
@@ -157,8 +167,8 @@ class Session {
     await this._log.scan({}, ({ buffer, count, seqs, starts, ends }) => {
       for (let index = 0; index < count; index++) {
         const bytes = buffer.subarray(starts[index], ends[index])
-        const [id, size] = bytes.length < STAMP_SIZE ? [-1, -1] : [bytes.readUInt32BE(0), bytes.readUInt32BE(4)]
-        const isOurs = size === bytes.length && this._createRecord(id, size).equals(bytes)
+        const [id, size] = this._identify(bytes)
+        const isOurs = size >= 0 && this._createRecord(id, size).equals(bytes)
         found.push([seqs[index], isOurs ? id : -1, bytes.length])
       }
     })

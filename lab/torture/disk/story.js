@@ -105,9 +105,13 @@ class Story {
 
 /** Goes through the events once. */
 class Telling {
-  /** @param {(id: number, size: number) => RecordEntry} createEntry */
-  constructor (createEntry) {
+  /**
+   * @param {(id: number, size: number) => RecordEntry} createEntry
+   * @param {boolean} [hasUniqueSeqs]
+   */
+  constructor (createEntry, hasUniqueSeqs = true) {
     this.ledger = new Ledger()
+    this._hasUniqueSeqs = hasUniqueSeqs
     this._createEntry = createEntry
     this._fsync = ''
     /** Whether the log was last left by a power cut, or with pages that may have been lost. */
@@ -198,7 +202,7 @@ class Telling {
       commit.known.note(at)
       last.seq = /** @type {number} */ (seq)
       const other = this.ledger.show(last, last.seq, at)
-      if (other) throw new Violation('seq given twice', `record ${last.id} is at ${seq}, as record ${other.id} was`)
+      if (other && this._hasUniqueSeqs) throw new Violation('seq given twice', `record ${last.id} is at ${seq}, as record ${other.id} was`)
       if (this._fsync === 'always') this.ledger.promise({ count: commit.index + 1, deletions: [] }, at)
     })
   }
