@@ -9,6 +9,8 @@ const { StepCounter } = require('./steps')
 const { Surroundings } = require('./surroundings')
 const { Violation } = require('./violation')
 
+const OPEN_LINES = 'offset-log/lib/recover/open-lines.js'
+
 /**
  * @typedef {{ bytes: Buffer, plan: Record<string, any> }} Sample  what is hostile, and what is asked of it
  * @typedef {Record<string, number>} Measures  what a case took, by the names that its target's limits have
@@ -39,7 +41,11 @@ class Examiner {
     this._calm = new Surroundings({ name: 'calm', library: new Library({ root, counter }), isNoisy: false, counter })
     this._noisy = new Surroundings({ name: 'noisy', library: this.library, isNoisy: true, counter: null })
     // Modules keep what they make when they are loaded: that must not be memory of a case.
-    for (const { library } of [this._calm, this._noisy]) library.load('offset-log')
+    for (const { library } of [this._calm, this._noisy]) {
+      library.load('offset-log')
+      // Only the first log of lines loads it, whichever case that is.
+      if (library.has(OPEN_LINES)) library.load(OPEN_LINES)
+    }
   }
 
   /**

@@ -6,5 +6,6 @@ exports.targets = /** @type {import('../examine').Target[]} */ (/** @type {unkno
   require('./parts'),
   require('./logs'),
   require('./verify'),
-  require('./repair')
+  require('./repair'),
+  require('./lines')
 ]))

@@ -3,8 +3,8 @@
 
 const { judgeLog } = require('../logs/judge-log')
 const { makeLog, prepareBases } = require('../logs/make-log')
+const { makePlan } = require('../logs/make-plan')
 const { FILE, questionLog } = require('../logs/question-log')
-const { hostileNumber } = require('../numbers')
 
 /**
  * @typedef {(limit: number) => number} Random
@@ -44,29 +44,6 @@ exports.make = (random, bases) => {
   // And what lies behind damage may have been elsewhere: whether a get finds a way past it depends on what is in the
   // cache.
   return { bytes, plan: { ...plan, isSteady: mayHaveGaps, known: base.known, order: mayHaveGaps ? 'whole' : 'always' } }
-}
-
-/**
- * @param {Random} random
- * @param {number[]} near
- * @returns {Plan}
- */
-function makePlan (random, near) {
-  const numberOf = () => random(30) === 0 ? -1 - random(2) / 2 : hostileNumber(random, near)
-  return {
-    flags: random(6) === 0 ? 'r+' : 'r',
-    verify: random(5) > 0,
-    onCorrupt: random(4) === 0 ? 'skip' : 'error',
-    maxRecordSize: random(12) === 0 ? 1 + random(200) : 2 ** 30,
-    seqs: [numberOf(), numberOf()],
-    bound: numberOf(),
-    append: random(20) === 0 ? random(30000) : 1 + random(60),
-    deletes: random(3) === 0,
-    pick: random(2 ** 30),
-    isSteady: false,
-    order: 'never',
-    known: null
-  }
 }
 
 /**
