@@ -1,6 +1,7 @@
 'use strict'
 // A log in memory, as an index sees it; and the comparison of what an index names with a scan.
 
+const { crc32 } = require('node:zlib')
 const { matches, parseWhere } = require('@millrace/where')
 const { SimulatedDisk, createRandom } = require('@millrace/testkit')
 
@@ -31,13 +32,30 @@ class MemoryLog {
 
   get end () { return this._end }
 
+  /** The same log, for an index that is opened anew, with what another disk has, or as another process reads it. */
+  copy (changes = {}) {
+    const { durableEnd, erasedCount, damages, _end, id, epoch } = this
+    const copy = new MemoryLog({ codec: this.codec, disk: changes.disk ?? this.disk })
+    const records = this.records.map((record) => ({ ...record }))
+    return Object.assign(copy, { records, durableEnd, erasedCount, damages, _end, id, epoch }, changes)
+  }
+
+  /** What a power cut, or an older copy, lacks. @param {number} end */
+  cut (end) {
+    this.records = this.records.filter(({ seq }) => seq < end)
+    const last = this.records[this.records.length - 1]
+    this._end = last === undefined ? 0 : Math.max(last.seq + 1, Math.min(end, this._end))
+    this.durableEnd = this._end
+  }
+
   identity () { return { id: this.id, epoch: this.epoch } }
 
   /** @param {unknown} value  or the bytes of a record */
   append (value) {
     const bytes = Buffer.isBuffer(value) ? value : this.codec.encode(value)
     const seq = this._end + this._random(3)
-    this.records.push({ seq, bytes })
+    const chain = crc32(bytes, this.records.at(-1)?.chain ?? 0)
+    this.records.push({ seq, bytes, chain })
     this._end = seq + Math.max(1, bytes.length)
     return seq
   }
@@ -56,7 +74,7 @@ class MemoryLog {
   lastOf (seq) { return this.records.some((record) => record.seq === seq) }
 
   /** Of all that is before it, too. */
-  async proof (seq) { return this.lastOf(seq) ? seq * 31 + this.epoch : null }
+  async proof (seq) { return this.records.find((record) => record.seq === seq)?.chain ?? null }
 
   async sync () {
     this.syncCount++

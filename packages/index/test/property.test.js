@@ -4,84 +4,14 @@
 const tape = require('tape')
 const { binaryCodec } = require('@millrace/binary-codec')
 const { jsonCodec } = require('@millrace/json-codec')
-const { createRandom, isLongRun, makeFilter, makeValue } = require('@millrace/testkit')
+const { createRandom, isLongRun } = require('@millrace/testkit')
 const { createIndex } = require('..')
+const { appendSome, compareMany, makePaths, pick } = require('./cases')
 const { MemoryLog } = require('./memory-log')
 
 const ROUNDS = isLongRun ? 2000 : 25
 const FILTERS = 60
 const CODECS = [jsonCodec, binaryCodec, { name: 'mine', encode: jsonCodec.encode, decode: jsonCodec.decode }]
-const PATHS = ['a', 'b', ['a.b'], { path: 'key', range: true }, { path: 'a', each: true }, { path: ['a', 0], range: true }, ['0'],
-  { path: 'a', each: 'b' }, { path: 'time', range: true }, { path: 'b', each: 'key', range: true }, [], { path: [], each: true }, 'root.a', ['é'],
-  { path: 'n', range: true }, 'type', { path: 'tags', each: true }, { path: 'items', each: 'id', range: true }]
-const pick = (random, list) => list[random(list.length)]
-
-/** Of fields that the paths name, and whatever else. */
-function makeRecord (random) {
-  if (random(4) === 0) return makeValue(random)
-  return {
-    type: pick(random, ['post', 'vote', 'about', null, 5, 'post']),
-    n: pick(random, [random(50), random(1000) / 7, -random(20), 0, -0, '7', 1e300, -1e300, null]),
-    tags: Array.from({ length: random(4) }, () => pick(random, ['x', 'y', 'z', 1, 'w'])),
-    items: Array.from({ length: random(3) }, () => ({ id: random(8) })),
-    time: pick(random, [1.7e12 + random(1000), 1.7e9 + random(100), '2026-01-01T00:00:00Z', '2026-01-02', random(100), { seconds: 1.7e9 }, true]),
-    key: `key ${random(200)}`,
-    a: makeValue(random, 2)
-  }
-}
-
-function makeWhere (random, record) {
-  const n = random(60) - 10
-  switch (random(12)) {
-    case 0: return { path: 'type', equals: pick(random, ['post', 'vote', 'none', 5, null]) }
-    case 1: return { path: 'key', in: Array.from({ length: random(12) }, () => `key ${random(220)}`) }
-    case 2: return { path: 'n', gte: n, lt: n + random(20) }
-    case 3: return { path: 'n', gt: n, lte: n + random(20) }
-    case 4: return { path: 'tags', includes: pick(random, ['x', 'y', 'q', 1]) }
-    case 5: return { path: 'items', includes: { path: 'id', equals: random(9) } }
-    case 6: return { path: 'items', includes: [{ path: 'id', in: [random(9), random(9)] }, { not: { path: 'id', equals: 3 } }] }
-    case 7: return { path: 'time', time: { gte: 1.7e12 + random(1000), lt: 1.7e12 + random(1000) } }
-    case 8: return { path: 'time', time: pick(random, [{}, { gte: '2026-01-01' }, { lt: 50 }, { gt: 1.7e12 - 5, lte: 1.7e12 + 5 }]) }
-    case 9: return [makeWhere(random, record), makeWhere(random, record)]
-    case 10: return { any: [makeWhere(random, record), makeWhere(random, record)] }
-    default: return makeFilter(random, record, 2)
-  }
-}
-
-function appendSome (log, random, count) {
-  for (let left = count; left > 0; left--) {
-    try {
-      const bytes = log.codec.encode(makeRecord(random))
-      // Some records do not decode.
-      if (random(60) === 0 && bytes.length > 0) bytes[random(bytes.length)] ^= 1 << random(8)
-      log.append(bytes)
-    } catch {}
-  }
-}
-
-function makePaths (random) {
-  const paths = PATHS.filter(() => random(3) > 0)
-  return paths.length > 0 ? paths : ['type']
-}
-
-function makeRange (random, log) {
-  const any = () => random(log.end + 1)
-  const bounds = random(2) === 0 ? {} : { from: any(), to: any() }
-  return { ...bounds, reverse: random(2) === 0 }
-}
-
-function compareMany (log, index, random, count = FILTERS) {
-  for (let left = count; left > 0; left--) {
-    const { bytes } = log.records.length > 0 ? pick(random, log.records) : {}
-    let value = null
-    try {
-      value = log.codec.decode(bytes)
-    } catch {}
-    const wrong = log.compare(index, makeWhere(random, value), makeRange(random, log))
-    if (wrong !== null) return wrong
-  }
-  return null
-}
 
 /** Something that happens to a log and its index. */
 async function step (log, index, random) {
@@ -142,7 +72,3 @@ for (const hashBits of [32, 8]) {
     t.end()
   })
 }
-
-exports.appendSome = appendSome
-exports.compareMany = compareMany
-exports.makePaths = makePaths
