@@ -198,9 +198,11 @@ exports.groups = [
       },
       ERR_LOG_REPLACED: {
         means: 'A log on JetStream is not what it was when it was opened: its stream was deleted, made anew or restored from ' +
-          'an older copy, or it takes other subjects now. Nothing was appended to another stream.',
-        todo: 'Find out who changed the stream. Then open the log again, and rebuild views and indexes from the first record ' +
-          'on.'
+          'an older copy, or it takes other subjects now. Nothing was appended to another stream. Or a text file that was ' +
+          'opened with `flags: "r"` was cut, written anew or replaced, as logrotate and editors do. What the old file had ' +
+          'was delivered, as far as it could still be read.',
+        todo: 'Open the log again. It begins with the first record that is there now, so rebuild views and indexes from it ' +
+          'on. If nobody should have changed it, find out who did.'
       },
       ERR_LOG_NOT_SYNCED: {
         means: 'A log on JetStream was opened with `requireSynced: true`, but its servers do not sync before they ' +

@@ -425,10 +425,11 @@ class BlockFileHandle {
    * Updates `size` after another process wrote the file.
    * @param {Callback<FileLook>} cb  `size` is already set
    * @param {number} [least]  bytes that are known to exist; `size` stays if the file has fewer
+   * @param {boolean} [asksPath]  true also notices that the file was renamed, once another one has its name
    */
-  refresh (cb, least = 0) {
+  refresh (cb, least = 0, asksPath = false) {
     this._lifecycle.run('refresh', cb, (cb) => {
-      this.#look((err, look) => {
+      this.#look(asksPath, (err, look) => {
         if (err || !look) return cb(err)
         const { value: before } = this.size
         if (look.size >= least && look.size !== before) {
@@ -442,8 +443,8 @@ class BlockFileHandle {
     })
   }
 
-  /** @param {Done<FileLook>} cb */
-  #look (cb) {
+  /** @type {(asksPath: boolean, cb: Done<FileLook>) => void} */
+  #look (asksPath, cb) {
     const { path } = this._file
     const handle = /** @type {import('./storage').StorageHandle} */ (this._file.handle)
     if (!handle.stat) return handle.size((err, size = 0) => cb(err, { size, modifiedMs: Infinity, place: 'here' }))
@@ -455,7 +456,7 @@ class BlockFileHandle {
       /** @type {FileLook} */
       const look = { size, modifiedMs: Number(modifiedNs / 1_000_000n), place: 'here' }
       // To ask for the path at each look would cost as much as the look.
-      if (nameCount !== 0n && (known === null || known === nameCount)) return cb(null, look)
+      if (!asksPath && nameCount !== 0n && (known === null || known === nameCount)) return cb(null, look)
       if (!handle.isAt) return cb(null, { ...look, place: nameCount === 0n ? 'gone' : 'here' })
       handle.isAt(path, (err, isHere) => {
         // A file that had no name from the start is on a file system that does not count them.

@@ -27,6 +27,8 @@ const POINT_COUNT_MAX = 60
 /**
  * @typedef {object} Position
  * @property {string | null} log  the id of the log; null if it has none
+ * @property {number | null} [epoch]  of the log; null if it has none
+ * @property {number} [moves]  how often the cursor went back in a log whose seqs may get other records
  * @property {string} id  of this cursor, random
  * @property {number} seq  of the last record that is done with; -1 if none
  * @property {number} [from]  where the log began when the cursor was made: if no record is done with, what was dropped
@@ -155,9 +157,9 @@ function decodeSlot (bytes, slot) {
 }
 
 /** @type {(position: any) => position is Position} */
-function isPosition ({ log, id, seq, from = 0, end, step, points, forwarded, refused }) {
+function isPosition ({ log, epoch, moves = 0, id, seq, from = 0, end, step, points, forwarded, refused }) {
   return (log === null || typeof log === 'string') && typeof id === 'string' && (end === null || Number.isSafeInteger(end)) &&
-    [seq, from, step, forwarded, refused].every(Number.isSafeInteger) && Array.isArray(points) &&
+    [seq, from, step, forwarded, refused, moves, epoch ?? 0].every(Number.isSafeInteger) && Array.isArray(points) &&
     points.every((point) => Array.isArray(point) && point.length === 3 && point.every(Number.isSafeInteger))
 }
 

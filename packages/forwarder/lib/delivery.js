@@ -115,8 +115,9 @@ class Delivery {
     if (!await this.#control.mayGoOn()) return null
     await this.#progress.intend(last.seq)
     const log = this.#progress.logId
+    const { keyPrefix } = this.#progress
     const { signal } = this.#control
-    const context = { key: `${log}-${first.seq}-${last.seq}`, log, signal }
+    const context = { key: `${keyPrefix}-${first.seq}-${last.seq}`, keyPrefix, log, signal }
     const sent = await this.#retrier.until(async () => {
       this.#control.show('sending')
       // The user may change the array.

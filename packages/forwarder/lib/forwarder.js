@@ -10,7 +10,7 @@ const { openCursor } = require('./cursor')
 const { Delivery } = require('./delivery')
 const { hasDropped, readLeft } = require('./dropped')
 const { LagCounter, findAgeMs } = require('./lag')
-const { LogWatch, findNext } = require('./log-watch')
+const { LogWatch, findNext, isOver, isText } = require('./log-watch')
 const { parseOptions } = require('./options')
 const { Progress } = require('./progress')
 const { readPiece } = require('./reading')
@@ -204,10 +204,10 @@ class LogForwarder {
     const { sink, name, path, key, storage, batch, attempts, fsync, start } = this.#options
     const [log, reporter] = [this.#log, this.#reporter]
     await log.ready()
-    const { id: logId = null } = await log.stats()
+    const identity = await log.stats()
     const { cursor, ...saved } = await openCursor(`${path}.cursor`, storage, { what: key, value: this.#options[key] })
     try {
-      const { position, problem } = await findResumption(log, logId, saved, start)
+      const { position, problem } = await findResumption(log, identity, saved, start)
       const [control, retrier] = [this.#control, this.#retrier]
       this.#progress = new Progress({ position, cursor, log, retrier }, { name, fsync, sink })
       const parts = { sink, control, retrier, progress: this.#progress, refusedRecords: this.#refusedRecords, reporter }
@@ -385,7 +385,7 @@ class LogForwarder {
     }
     const since = this.#log.since.value
     const { isFatal: isSinkFatal = () => false } = this.#options.sink
-    const isFatal = (/** @type {any} */ err) => err.code === 'ERR_LOG_CLOSED' || isSinkFatal(err)
+    const isFatal = (/** @type {any} */ err) => isOver(err) || isSinkFatal(err)
     const read = await this.#retrier.until(() => this.#readBehind(bounds), { isFatal })
     if (read === null) return
     const { entries, end, isCut } = read.result
@@ -405,6 +405,8 @@ class LogForwarder {
   async #readBehind (bounds) {
     try {
       const piece = await readPiece(this.#log, this.#after, bounds)
+      // If it was written anew meanwhile, what was read may be parts of lines.
+      if (isText(this.#log)) await this.#log.refresh?.()
       return await this.#lacksFirst() ? await this.#readRetained(bounds) : piece
     } catch (/** @type {any} */ err) {
       if (err.code === 'ERR_LOG_SEQ_RETAINED') return this.#readRetained(bounds)
@@ -441,7 +443,7 @@ class LogForwarder {
   /** The end of the log was lost while the forwarder was running, and another process has opened the log again. */
   async #resumeAgain () {
     const before = this.#progress.position
-    const { position, problem } = await findResumption(this.#log, before.log, { position: before, isDamaged: false }, 'first')
+    const { position, problem } = await findResumption(this.#log, { id: before.log, epoch: before.epoch }, { position: before, isDamaged: false }, 'first')
     this.#goTo(position.seq)
     await this.#progress.moveTo(position)
     this.#tellMoved(before.seq, position.seq, problem ?? 'the log has lost records')
@@ -505,8 +507,9 @@ class LogForwarder {
     this.#stopListening()
     const { isFatal = () => false } = this.#options.sink
     const error = this.#failure
-    const isLogClosed = /** @type {any} */ (error)?.code === 'ERR_LOG_CLOSED'
-    const isTold = error !== null && (isFatal(error) || (isLogClosed && !this.#isDrained))
+    const code = /** @type {any} */ (error)?.code
+    const isLogLeft = code === 'ERR_LOG_REPLACED' || (code === 'ERR_LOG_CLOSED' && !this.#isDrained)
+    const isTold = error !== null && (isFatal(error) || isLogLeft)
     if (isTold) this.#reporter.tell({ what: 'stopped', message: `stopped: ${error.message}`, error })
     for (const { reject } of this.#waiting.splice(0)) reject(error ?? closedError('drained', this.#options.name))
     // Nothing is left to do, but somebody else may want the cursor.

@@ -7,8 +7,18 @@ const { onAbort } = require('@millrace/flow')
 /** A log says nothing when it is closed, so it is asked so often. */
 const LOOK_MS = 1000
 
+/** Whether any program can change what a seq leads to. @param {any} log  loaded */
+function isText ({ supports }) {
+  return supports?.uniqueSeqs === false && supports.del === false
+}
+
+/** Whether a log can never be read again. @param {any} err */
+function isOver (err) {
+  return err?.code === 'ERR_LOG_CLOSED' || err?.code === 'ERR_LOG_REPLACED'
+}
+
 class LogWatch {
-  /** Why the log can no longer be read, once it was found closed. @type {Error | null} */
+  /** Why the log can no longer be read, once it was found closed or replaced. @type {Error | null} */
   closed = null
   #log
   #onNews
@@ -32,8 +42,8 @@ class LogWatch {
   }
 
   async look () {
-    await this.#log.ready().catch((/** @type {any} */ err) => {
-      if (err.code !== 'ERR_LOG_CLOSED' || this.closed !== null) return
+    await this.#log.ready().then(() => isText(this.#log) && this.#log.refresh?.()).catch((/** @type {any} */ err) => {
+      if (!isOver(err) || this.closed !== null) return
       this.closed = err
       this.#onNews()
     })
@@ -66,5 +76,7 @@ async function findNext ({ replacedBy }, signal) {
   return Promise.race([replacedBy, ended]).finally(() => forget())
 }
 
+exports.isOver = isOver
+exports.isText = isText
 exports.LogWatch = LogWatch
 exports.findNext = findNext

@@ -25,11 +25,12 @@ const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
  * @typedef {object} SendContext
- * @property {string} key  names this batch, and no other one: `<id of the log>-<first seq>-<last seq>`. Where the batch
+ * @property {string} key  names this batch, and no other one: `<keyPrefix>-<first seq>-<last seq>`. Where the batch
  *   ends is noted in the cursor before it is sent. If the process is killed, the same batch comes again with the same
  *   key. After a power cut, or with a damaged cursor, earlier batches come again, perhaps divided in another way
- * @property {string} log  the id of the log. A log in an offset framing has none: then its cursor makes one up. The id
- *   and the seq together name a record: a sink that must take each record once remembers both
+ * @property {string} log  the id of the log. A log in an offset framing has none: then its cursor makes one up
+ * @property {string} keyPrefix  the id; of a log of lines also its epoch, because a seq may get another line there. The
+ *   prefix and the seq together name a record: a sink that must take each record once remembers both
  * @property {AbortSignal} signal  aborted when the forwarder is closed
  */
 

@@ -43,9 +43,15 @@ class Progress {
     this.#syncMs = fsync === 'always' ? 0 : SYNC_MS
   }
 
-  /** What the keys of records begin with. */
+  /** Names the log. */
   get logId () {
     return this.position.log ?? this.position.id
+  }
+
+  /** What the keys of records begin with. If a seq may have got another record, it gets another key. */
+  get keyPrefix () {
+    const { epoch = null, moves = 0 } = this.position
+    return [this.logId, ...epoch === null ? [] : [epoch], ...moves === 0 ? [] : [moves]].join('.')
   }
 
   /** When the next sync is due, in ms from now. */

@@ -6,6 +6,7 @@
 const crypto = require('node:crypto')
 const { crc32 } = require('@millrace/framing')
 const { findBeginning } = require('./dropped')
+const { isText } = require('./log-watch')
 
 /**
  * @typedef {import('./cursor').Position} Position
@@ -26,25 +27,32 @@ const NO_CRC = -1
 
 /**
  * @param {any} log  loaded
- * @param {string | null} logId
+ * @param {{ id?: string | null, epoch?: number | null }} identity  of the log
  * @param {{ position: Position | null, isDamaged: boolean }} saved
  * @param {'first' | 'next'} start  where to begin without a cursor
  * @returns {Promise<Resumption>}
  */
-async function findResumption (log, logId, { position, isDamaged }, start) {
-  const id = crypto.randomBytes(16).toString('hex')
+async function findResumption (log, { id: logId = null, epoch = null }, { position, isDamaged }, start) {
   const from = position?.from ?? await findBeginning(log)
-  /** @type {Position} */
-  const fresh = { log: logId, id, seq: -1, from, end: null, step: 0, points: [], forwarded: 0, refused: 0, sink: null }
+  const fresh = createPosition(logId, epoch, from)
   if (isDamaged) return { position: fresh, problem: 'the cursor is damaged' }
-  if (position === null) return { position: { ...fresh, seq: start === 'next' ? log.since.value : -1 }, problem: null }
+  if (position === null) return { position: start === 'next' ? await atEnd(log, fresh) : fresh, problem: null }
   // A log has no id before its head is written, and none in the offset framings.
   const hasIds = position.log !== null && logId !== null
-  if (hasIds && position.log !== logId) {
+  const isOther = hasIds && position.log !== logId
+  if (isText(log)) return resumeText(log, { ...fresh, log: logId ?? position.log }, position)
+  if (isOther) {
     fresh.from = await findBeginning(log)
     return { position: fresh, problem: `the cursor belongs to another log, ${position.log}` }
   }
   return checkPosition(log, { ...position, from, log: logId ?? position.log }, hasIds)
+}
+
+/** @type {(log: string | null, epoch: number | null, from: number) => Position} of a new cursor */
+function createPosition (log, epoch, from) {
+  const id = crypto.randomBytes(16).toString('hex')
+  const counts = { step: 0, forwarded: 0, refused: 0 }
+  return { log, epoch, id, seq: -1, from, end: null, ...counts, points: [], sink: null }
 }
 
 /**
@@ -68,6 +76,55 @@ async function checkPosition (log, position, hasIds) {
   // What was dropped before was forwarded, or reported.
   const from = await findBeginning(log)
   return { position: { ...position, seq: -1, from, end: null, points: [] }, problem }
+}
+
+/**
+ * The end of a log, for a cursor that has passed nothing yet.
+ * @type {(log: any, position: Position) => Promise<Position>}
+ */
+async function atEnd (log, position) {
+  const seq = log.since.value
+  if (seq === -1 || !isText(log)) return { ...position, seq }
+  let crc = NO_CRC
+  await log.scan({ gte: seq, lte: seq, limit: 1 }, (/** @type {any} */ { buffer, starts, ends }) => {
+    crc = crc32(buffer.subarray(starts[0], ends[0]))
+  })
+  return { ...position, seq, points: [[0, seq, crc]] }
+}
+
+/** @type {(log: any, fresh: Position, position: Position) => Promise<Resumption>} `fresh`: says which log it is now */
+function resumeText (log, { log: logId, epoch, from }, position) {
+  const isSame = position.log === logId && (epoch === null || position.epoch === epoch)
+  // A batch that was begun may have other lines now.
+  const end = isSame ? position.end : null
+  return provePosition(log, { ...position, from, end, log: logId, epoch: epoch ?? position.epoch ?? null })
+}
+
+/**
+ * Where to begin in a text: it may have been cut and written anew, and be as long again. So each line counts that was
+ * noted, not only the last one. Whether it is another log by its id says less: anybody may remove what is beside it.
+ * @type {(log: any, position: Position) => Promise<Resumption>}
+ */
+async function provePosition (log, position) {
+  const { seq, step, points, moves = 0 } = position
+  if (seq === -1) return { position, problem: null }
+  const own = points.find((point) => point[1] === seq) ?? [step, seq, NO_CRC]
+  /** @type {Point[]} */
+  const proven = []
+  /** @type {string | null} */
+  let problem = null
+  for (const point of [own, ...points.filter((point) => point[1] < seq)].reverse()) {
+    const verdict = await judge(log, point)
+    if (verdict === 'same') proven.unshift(point)
+    else if (verdict !== 'retained') {
+      problem = PROBLEMS[verdict]
+      break
+    }
+  }
+  if (problem === null) return { position, problem }
+  const last = proven[0]?.[1] ?? -1
+  const from = last === -1 ? await findBeginning(log) : position.from
+  return { position: { ...position, seq: last, from, end: null, points: proven, moves: moves + 1 }, problem }
 }
 
 const PROBLEMS = {

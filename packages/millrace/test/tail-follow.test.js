@@ -97,3 +97,28 @@ tape('cat: an output that takes no more is told in one sentence', async (t) => {
     t.deepEqual([code, err], [1, wanted], command)
   }
 })
+
+for (const [how, change] of [
+  ['emptied, as copytruncate does', (file) => fs.truncateSync(file, 0)],
+  ['renamed, as logrotate does', (file) => fs.renameSync(file, `${file}.1`)],
+  ['written anew', (file) => fs.writeFileSync(file, '{"id":5}\n{"id":6}\n')]
+]) {
+  tape(`tail: --follow-name goes on with a text file that was ${how}; --follow ends and says so`, async (t) => {
+    const file = newPath('app.log')
+    fs.writeFileSync(file, '{"id":0}\n')
+    const [byName, plain] = [start(t, ['-F', file]), start(t, ['-f', file])]
+    for (const tail of [byName, plain]) await until(() => idsOf(tail).length === 1)
+    fs.appendFileSync(file, '{"id":1}\n{"id":2}\n')
+    for (const tail of [byName, plain]) await until(() => idsOf(tail).length === 3)
+    change(file)
+    const before = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    fs.appendFileSync(file, '{"id":7}\n{"id":8}\n')
+    const expected = [0, 1, 2, ...before === '' ? [] : [5, 6], 7, 8]
+    await until(() => idsOf(byName).length >= expected.length && plain.code !== null)
+    t.deepEqual([idsOf(byName), byName.code], [expected, null], byName.err)
+    t.match(byName.err, /is another log now; going on with it/)
+    t.deepEqual(idsOf(plain), [0, 1, 2])
+    t.match(plain.err, /^millrace: .*app\.log was (cut|written anew|replaced).* Open it again/)
+  })
+}

@@ -70,6 +70,12 @@ function notReady (path, why, name = 'flushSync') {
   return new LogError('ERR_LOG_NOT_READY', `${name}: ${path} ${why}, and that takes waiting; await ${instead} instead`, { path })
 }
 
+/** Of a text file that only is read. @type {(path: string, what: string) => LogError} */
+function replacedError (path, what) {
+  const message = `${path} ${what}. Open it again to read the file that is there now, from its beginning`
+  return new LogError('ERR_LOG_REPLACED', message, { path })
+}
+
 exports.notFound = notFound
 exports.notReady = notReady
 exports.ofBatch = ofBatch
@@ -80,3 +86,4 @@ exports.tooLargeToAppend = tooLargeToAppend
 exports.overloaded = overloaded
 exports.isShortRead = isShortRead
 exports.closedError = closedError
+exports.replacedError = replacedError

@@ -4,10 +4,11 @@
 
 const { performance } = require('node:perf_hooks')
 const { nextTick } = require('node:process')
+const { clearInterval, setInterval } = require('node:timers')
 const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { pause, promisesOf } = require('@millrace/flow')
-const { isShortRead } = require('./errors')
+const { isShortRead, replacedError } = require('./errors')
 const { TAIL_SUFFIX } = require('@millrace/framing')
 const { peekId } = require('./recover/identify')
 const { openSteadily } = require('./load')
@@ -23,6 +24,8 @@ const SHORT_READ_COUNT_MAX = 100
 // up once it has not grown for TAIL_MS_MAX.
 const TAIL_POLL_MS = 10
 const TAIL_MS_MAX = 10_000
+// A text file may be renamed, and another one be made: nothing of that changes the old one.
+const PLACE_POLL_MS = 1000
 
 /**
  * @typedef {import('./load').LogFile} LogFile
@@ -50,6 +53,8 @@ class Follower {
   failure = null
   /** How far an end that is being written anew has come, and since when. */
   #rewriting = { size: -1, atMs: 0 }
+  /** Looks for another text file at the path. @type {NodeJS.Timeout | undefined} */
+  #placeTimer
 
   /**
    * @param {LogFile} file  loaded
@@ -59,9 +64,15 @@ class Follower {
     this.#file = file
     this.#durable = durable
     this._watch = file.blocks.watch((done) => this.refresh(done))
+    if (this.#isOfLines) this.#placeTimer = setInterval(() => this.refresh(() => {}), PLACE_POLL_MS).unref()
+  }
+
+  get #isOfLines () {
+    return 'noted' in this.#file.store
   }
 
   close () {
+    clearInterval(this.#placeTimer)
     this._watch.close()
   }
 
@@ -118,8 +129,11 @@ class Follower {
     this.#isBusy = true
     while (this.#waiting.length > 0) {
       const waiting = this.#waiting.splice(0)
-      const err = this.failure = await this.#look().then(() => null, (err) => err)
-      if (err && !lifecycle.isClosed) waitingStreams.close(err)
+      // What was another file once is not read again, whatever it is now.
+      const isOver = this.failure instanceof LogError && this.failure.code === 'ERR_LOG_REPLACED'
+      const err = this.failure = isOver ? this.failure : await this.#look().then(() => null, (err) => err)
+      // Those that have something to read were woken, and read it first.
+      if (err && !lifecycle.isClosed) nextTick(() => waitingStreams.close(err))
       for (const cb of waiting) nextTick(cb, err)
     }
     this.#isBusy = false
@@ -129,15 +143,13 @@ class Follower {
     const file = this.#file
     const { blocks, lifecycle } = file
     for (let shortReadCount = 0; !lifecycle.isClosed;) {
-      /** @type {import('@millrace/block-file').FileLook} */
-      const state = await new Promise((resolve, reject) => {
-        blocks.refresh((err, state) => err || !state ? reject(err) : resolve(state), file.store.end)
-      })
+      const state = await this.#readState()
       if (lifecycle.isClosed) return
       const nowMs = performance.now()
       if (state.modifiedMs !== this.#modified.ms) this.#modified = { ms: state.modifiedMs, seenMs: nowMs }
       this.#isQuiet = nowMs - this.#modified.seenMs > QUIET_MS
       if (state.place === 'detached') throw detachedError(blocks.path)
+      if (this.#isOfLines) return this.#followLines(state)
       if (state.place === 'gone') {
         await this.#reopen()
       } else if (state.size < file.store.end) {
@@ -152,6 +164,14 @@ class Follower {
     }
   }
 
+  /** @returns {Promise<import('@millrace/block-file').FileLook>} */
+  #readState () {
+    const { blocks, store } = this.#file
+    return new Promise((resolve, reject) => {
+      blocks.refresh((err, state) => err || !state ? reject(err) : resolve(state), store.end, this.#isOfLines)
+    })
+  }
+
   #follow () {
     const file = this.#file
     return new Promise((resolve) => file.store.follow((err, news) => {
@@ -159,6 +179,21 @@ class Follower {
       if (news) this.#tell(news)
       resolve(err)
     }))
+  }
+
+  /**
+   * A text file that was cut or replaced has other lines at the same seqs. What the old one still got is read first.
+   * @param {import('@millrace/block-file').FileLook} state
+   * @param {boolean} [isOver]  whether another file has the name, so that nothing comes after this look
+   */
+  async #followLines ({ place, size }, isOver = false) {
+    const { blocks, store: { end } } = this.#file
+    if (size < end) throw replacedError(blocks.path, `was cut: it has ${size} bytes, of ${end} that were read`)
+    const err = await this.#follow()
+    if (err) throw isShortRead(err) ? replacedError(blocks.path, `was cut: it has less than the ${end} bytes that were read`) : err
+    // While the path leads nowhere, its writer may still write the old file.
+    if (isOver) throw replacedError(blocks.path, 'was replaced by another file')
+    if (place === 'gone' && await isThere(this.#file, '')) await this.#followLines(await this.#readState(), true)
   }
 
   /**
@@ -172,7 +207,7 @@ class Follower {
     if (hasProgress) this.#rewriting = { size, atMs: now }
     const waitedMs = now - this.#rewriting.atMs
     // If there is no copy, the bytes may have just been restored: look once more.
-    const isHopeless = await hasTailCopy(this.#file) ? waitedMs > TAIL_MS_MAX : !hasProgress
+    const isHopeless = await isThere(this.#file, TAIL_SUFFIX) ? waitedMs > TAIL_MS_MAX : !hasProgress
     if (isHopeless) throw shrunkError(this.#file, size)
     await pause(TAIL_POLL_MS)
   }
@@ -227,11 +262,11 @@ function shrunkError ({ blocks: { path }, store: { end } }, size) {
     'cut committed records off. Keep a copy of the file, and open it again', { offset: size, path })
 }
 
-/** Whether a copy of the log's end lies beside it. @type {(file: LogFile) => Promise<boolean>} */
-async function hasTailCopy ({ blocks, storage = fileStorage }) {
+/** Whether the log has a file with this suffix. @type {(file: LogFile, suffix: string) => Promise<boolean>} */
+async function isThere ({ blocks, storage = fileStorage }, suffix) {
   try {
     const realPath = storage.realPath ? await promisesOf(storage).realPath(blocks.path) : blocks.path
-    const handle = await promisesOf(storage).open(realPath + TAIL_SUFFIX, { flags: 'r', createFolder: false })
+    const handle = await promisesOf(storage).open(realPath + suffix, { flags: 'r', createFolder: false })
     await promisesOf(handle).close()
     return true
   } catch {

@@ -2,9 +2,10 @@
 // The store of a log of lines: a plain text file. What its lines are is in lines.js of framing.
 
 const { LogError } = require('@millrace/errors')
+const { toCallback } = require('@millrace/flow')
 const { checkLine } = require('@millrace/framing')
 const { PlainStore } = require('./plain-store')
-const { followLines } = require('./read/follow-lines')
+const { LinesFollower } = require('./read/follow-lines')
 const { LinesReader, locateLine } = require('./read/lines-reader')
 const { LinePeeker, readLine } = require('./read/lines-record')
 
@@ -32,6 +33,7 @@ class LinesStore extends PlainStore {
     this.sums = null
     /** Of a log that only reads: what its writer has noted beside it. @type {{ id: Buffer, epoch: number } | null} */
     this.noted = null
+    this.follower = new LinesFollower(this)
     /** Gets a record without waiting, if it can. */
     this.peek = new LinePeeker(this)
   }
@@ -153,7 +155,7 @@ class LinesStore extends PlainStore {
    */
   follow (cb) {
     this.forget()
-    followLines(this, cb)
+    toCallback(this.follower.follow(), cb)
   }
 }
 

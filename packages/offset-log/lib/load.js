@@ -139,7 +139,10 @@ function loadNew (file, framing, bytes) {
 async function openToRead (file, framing) {
   const opened = await openSteadily(file, framing)
   const { store } = opened
-  if ('noted' in store) store.noted = await peekSums(file.blocks.realPath, file.storage)
+  if ('noted' in store) {
+    store.noted = await peekSums(file.blocks.realPath, file.storage)
+    await store.follower.remember()
+  }
   return opened
 }
 

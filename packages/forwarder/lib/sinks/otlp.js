@@ -75,7 +75,7 @@ function otlpSink (url, options = {}) {
   return {
     send: async (records, context) => {
       const { chunks, refused } = formatAll(records, (record) => {
-        const made = toLogRecord(record.value, `${context.log}-${record.seq}`, scope !== undefined)
+        const made = toLogRecord(record.value, `${context.keyPrefix}-${record.seq}`, scope !== undefined)
         return { ...made, record: writeRecord(map ? map(made.record, record) : made.record) }
       })
       if (chunks.length === 0) return { refused }

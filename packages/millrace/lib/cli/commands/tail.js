@@ -30,7 +30,8 @@ exports.command = {
     },
     {
       flags: '-F, --follow-name',
-      description: 'as --follow, but wait for the file or folder if it does not exist, and go on with the new one if it is replaced'
+      description: 'as --follow, but wait for the file or folder if it does not exist, and go on with the new one if it is replaced, ' +
+        'or if a text file is cut'
     },
     ...filterOptions,
     ...printOptions
@@ -54,6 +55,7 @@ exports.command = {
         await opened.source.close()
       }
       isNew = options.followName && !shell.signal.aborted
+      if (isNew && isTextFile(opened.source)) await whenNotEmpty(shell, args.file)
       if (isNew) shell.complain(`millrace: ${escapeControls(args.file)} is another log now; going on with it\n`)
     } while (isNew)
     return code
@@ -68,6 +70,21 @@ exports.command = {
 function identityOf (file) {
   const stats = fs.statSync(file, { bigint: true, throwIfNoEntry: false })
   return stats === undefined ? null : `${stats.dev}:${stats.ino}`
+}
+
+/** @param {OpenedSource} source */
+function isTextFile ({ identity: { framing, segments } }) {
+  return framing === 'lines' && segments === undefined
+}
+
+/**
+ * An empty file does not show that it is text.
+ * @type {(shell: import('../shell').Shell, file: string) => Promise<void>}
+ */
+async function whenNotEmpty (shell, file) {
+  while (!shell.signal.aborted && fs.statSync(file, { throwIfNoEntry: false })?.size === 0) {
+    await wait(LOOK_MS, undefined, { signal: shell.signal }).catch(() => {})
+  }
 }
 
 /**
@@ -100,7 +117,8 @@ async function openWhenThere (shell, file, options) {
  * @param {import('../definition').Call} call
  * @returns {Promise<number>}  the exit code
  */
-async function tail ({ log, parts, tally, end: readEnd }, { isNew, identity }, { args, options, shell }) {
+async function tail (source, { isNew, identity }, { args, options, shell }) {
+  const { log, parts, tally, end: readEnd } = source
   const isFollowing = options.follow || options.followName
   const end = readEnd()
   let [code, isDamaged] = [0, false]
@@ -114,7 +132,9 @@ async function tail ({ log, parts, tally, end: readEnd }, { isNew, identity }, {
   if (!isFollowing) return code
   const place = isNew ? { behind: {}, note: end.note } : end
   const known = identity ?? identityOf(args.file)
-  const isReplaced = () => options.followName && ![null, known].includes(identityOf(args.file))
+  // Of a text file, the log says so, after it has read the rest of the old one.
+  const looksAround = options.followName && !isTextFile(source)
+  const isReplaced = () => looksAround && ![null, known].includes(identityOf(args.file))
   await follow(log, place, isReplaced, { options, shell })
   return code
 }
@@ -184,7 +204,7 @@ async function follow (log, place, isReplaced, { options, shell }) {
       return
     } catch (/** @type {any} */ err) {
       if (mustEnd || shell.signal.aborted) return
-      if (isReplaced()) return
+      if (isReplaced() || (options.followName && err.code === 'ERR_LOG_REPLACED')) return
       if (err.code !== 'ERR_LOG_SEQ_RETAINED') throw err
       const what = `records of ${log.filename} were dropped before they could be read`
       shell.complain(`millrace: ${escapeControls(what)}; going on with the oldest that are left\n`)

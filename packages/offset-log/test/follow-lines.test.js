@@ -1,0 +1,76 @@
+'use strict'
+// A log of lines that only reads, while another program writes the text file, cuts it or puts another one in its place.
+
+const fs = require('node:fs')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { failureOf, newPath, until } = require('@millrace/testkit')
+const { OffsetLog } = require('..')
+
+const lines = (from, end, text = '') => Array.from({ length: end - from }, (_, i) => `{"n":${from + i}${text}}\n`).join('')
+const openJson = (file, options) => OffsetLog(file, { framing: 'lines', codec: jsonCodec, flags: 'r', ...options })
+
+/** A log that follows a file, and what it has read. */
+function follow (file) {
+  const log = openJson(file)
+  const seen = []
+  const ended = (async () => {
+    for await (const { n } of log.stream({ live: true, seqs: false })) seen.push(n)
+  })().then(() => null, (err) => err)
+  return { log, seen, ended }
+}
+
+for (const [name, change, message] of [
+  ['cut', (file) => fs.truncateSync(file, 8), /was cut: it has 8 bytes, of 24 that were read/],
+  ['emptied, as copytruncate does', (file) => fs.truncateSync(file, 0), /was cut: it has 0 bytes/],
+  ['emptied and shorter again', (file) => fs.writeFileSync(file, lines(5, 7)), /was cut: it has 16 bytes/],
+  ['written anew, and as long', (file) => fs.writeFileSync(file, lines(5, 8)), /was written anew/],
+  ['written anew, and longer', (file) => fs.writeFileSync(file, lines(4, 9)), /was written anew/],
+  ['renamed, and made again, as logrotate does', (file) => {
+    fs.renameSync(file, `${file}.1`)
+    fs.writeFileSync(file, lines(5, 9))
+  }, /was replaced by another file/],
+  ['replaced, as an editor does', (file) => {
+    fs.writeFileSync(`${file}~`, lines(0, 3))
+    fs.renameSync(`${file}~`, file)
+  }, /was replaced by another file/]
+]) {
+  tape(`follow, lines: a file that was ${name} ends live reads, and nothing of the new one is taken for the old one`, async (t) => {
+    const file = newPath('events.jsonl')
+    fs.writeFileSync(file, lines(0, 2))
+    const { log, seen, ended } = follow(file)
+    await until(() => seen.length === 2)
+    fs.appendFileSync(file, lines(2, 3))
+    await until(() => seen.length === 3)
+    change(file)
+    const err = await ended
+    t.equal(err.code, 'ERR_LOG_REPLACED', err.message)
+    t.match(err.message, message)
+    t.match(err.message, /Open it again/)
+    t.equal(err.path, file)
+    t.deepEqual(seen, [0, 1, 2])
+    fs.appendFileSync(file, lines(20, 60))
+    t.equal((await failureOf(() => log.refresh())).code, 'ERR_LOG_REPLACED', 'for good')
+    await log.close()
+    const again = follow(file)
+    const expected = fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line).n)
+    await until(() => again.seen.length === expected.length)
+    t.deepEqual(again.seen, expected)
+    await again.log.close()
+  })
+}
+
+tape('follow, lines: what a file still gets after it was renamed is read, until another one has its name', async (t) => {
+  const file = newPath('events.jsonl')
+  fs.writeFileSync(file, lines(0, 2))
+  const { log, seen, ended } = follow(file)
+  await until(() => seen.length === 2)
+  fs.renameSync(file, `${file}.1`)
+  fs.appendFileSync(`${file}.1`, lines(2, 3))
+  await until(() => seen.length === 3)
+  fs.appendFileSync(`${file}.1`, lines(3, 5))
+  fs.writeFileSync(file, lines(9, 10))
+  t.equal((await ended).code, 'ERR_LOG_REPLACED')
+  t.deepEqual(seen, [0, 1, 2, 3, 4])
+  await log.close()
+})
