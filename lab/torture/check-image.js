@@ -6,6 +6,7 @@ const { compare } = require('./compare')
 const { checkErased } = require('./erased')
 const { readLog } = require('./read-log')
 const { framingOf } = require('./framings')
+const { readBefore } = require('./lines-file')
 const { pickWeighted, seededRandom } = require('./seeded')
 const { describeCall } = require('./stage')
 const { Violation } = require('./violation')
@@ -57,7 +58,7 @@ async function checkImage (check) {
     onRecovery?.(at)
   }
   const fsync = pickWeighted(random, FSYNC_WEIGHTS)
-  const before = disk.list().includes(FILE) ? disk.read(FILE) : null
+  const before = readBefore(disk, FILE)
   const log = await open(OffsetLog, disk, framing, { fsync, cache: random(4) === 0 ? CACHE_SIZE : 0 })
   onRecovery = undefined
   if (log.recovery?.damage?.length > 0) throw new Violation('refused', `damage is seen: ${JSON.stringify(log.recovery)}`)
@@ -209,7 +210,7 @@ async function newRecords (log, count, last, seq) {
  * @param {(line: () => string) => void} trace
  */
 async function checkAgain (OffsetLog, disk, framing, expected, trace) {
-  const before = disk.read(FILE)
+  const before = readBefore(disk, FILE)
   const log = await open(OffsetLog, disk, framing, { fsync: 'interval', cache: 0 })
   const found = await readAll(log)
   trace(() => `    closed, opened again: ${found.length} records, recovery: ${JSON.stringify(log.recovery)}`)

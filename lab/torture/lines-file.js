@@ -41,6 +41,17 @@ function checkLine (line, start, size, record) {
 }
 
 /**
+ * What opening must keep.
+ * @param {import('@millrace/testkit').SimulatedDisk} disk
+ * @param {string} file
+ * @returns {Buffer | null}  null if there is no file, or if opening finishes writing its end anew, from a copy
+ */
+function readBefore (disk, file) {
+  const names = disk.list()
+  return names.includes(file) && !names.includes(`${file}.tail`) ? disk.read(file) : null
+}
+
+/**
  * Opening changes no byte of the file. What it cuts off is kept.
  * @param {Buffer | null} before  the file before it was opened
  * @param {Files} files
@@ -58,3 +69,4 @@ function checkOpening (before, files, file, recovery) {
 
 exports.checkLines = checkLines
 exports.checkOpening = checkOpening
+exports.readBefore = readBefore

@@ -7,6 +7,7 @@ const { checkErased } = require('./erased')
 const { Ledger, NEVER, RecordEntry } = require('./ledger')
 const { readLog } = require('./read-log')
 const { framingOf } = require('./framings')
+const { readBefore } = require('./lines-file')
 const { seededRandom } = require('./seeded')
 const { Stage } = require('./stage')
 const { Violation } = require('./violation')
@@ -126,7 +127,7 @@ class Performance {
   async _open (fsync) {
     this._beginSession(fsync)
     const { disk } = this._stage
-    const before = disk.list().includes(FILE) ? disk.read(FILE) : null
+    const before = readBefore(disk, FILE)
     const log = this._OffsetLog(FILE, { ...this._framing.options, storage: disk.storage, fsync, cache: CACHE_SIZE })
     this._session.log = log
     try {

@@ -29,7 +29,10 @@ const { Repacker } = require('./lib/repack')
 const {
   LineWalk, checkLine, findFirstLine, isWholeObject, looksLikeLines, withoutReturn
 } = require('./lib/lines')
-const { SUMS_POSITIONS, SUMS_SIZE, encodeSums, readSums } = require('./lib/sums')
+const {
+  SUMMED_SIZE, SUMS_POSITIONS, SUMS_SIZE, SumWalk, TABLE_SIZE, countPages, encodePages, encodeSums, readSums,
+  sumOfPages, sumPosition, tableEnd
+} = require('./lib/sums')
 const { FRAME_HEAD_SIZE, OffsetFraming, isAllZero, offsetFramings } = require('./lib/offset-framing')
 
 /**
@@ -119,10 +122,18 @@ exports.findFirstLine = findFirstLine
 exports.isWholeObject = isWholeObject
 exports.looksLikeLines = looksLikeLines
 exports.withoutReturn = withoutReturn
+exports.SUMMED_SIZE = SUMMED_SIZE
 exports.SUMS_POSITIONS = SUMS_POSITIONS
 exports.SUMS_SIZE = SUMS_SIZE
+exports.SumWalk = SumWalk
+exports.TABLE_SIZE = TABLE_SIZE
+exports.countPages = countPages
+exports.encodePages = encodePages
 exports.encodeSums = encodeSums
 exports.readSums = readSums
+exports.sumOfPages = sumOfPages
+exports.sumPosition = sumPosition
+exports.tableEnd = tableEnd
 exports.FRAME_HEAD_SIZE = FRAME_HEAD_SIZE
 exports.OffsetFraming = OffsetFraming
 exports.isAllZero = isAllZero

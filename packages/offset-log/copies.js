@@ -3,8 +3,10 @@
 
 const { detectFraming } = require('./lib/recover/identify')
 const { TailCopy } = require('./lib/recover/tail-copy')
+const { acceptLines } = require('./lib/recover/accept-lines')
 const { writeAside } = require('./lib/copy/aside')
 const { isShorter, readHeadBytes, surveyFile } = require('./lib/copy/survey-file')
+const { surveyLines } = require('./lib/copy/survey-lines')
 
 /**
  * @typedef {import('./lib/copy/aside').Output} Output
@@ -17,3 +19,5 @@ exports.writeAside = writeAside
 exports.isShorter = isShorter
 exports.readHeadBytes = readHeadBytes
 exports.surveyFile = surveyFile
+exports.surveyLines = surveyLines
+exports.acceptLines = acceptLines

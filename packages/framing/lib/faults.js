@@ -28,7 +28,10 @@ const FAULTS = Object.freeze({
   BATCH: 'the end of its last batch',
   ABSENT: 'all of it: it is missing',
   CUT_OFF: 'all of it, since the file ends before,',
-  HOLE: 'what was written there is lost, zeros are in its place: that'
+  HOLE: 'what was written there is lost, zeros are in its place: that',
+  PROMISED_HOLE: 'what was on stable storage there is lost, zeros are in its place: that',
+  SUMS: 'its checksum in the file beside it (if a program changed the text on purpose, millrace repair --accept says so): ' +
+    'that'
 })
 
 /** What is wrong with a damaged range, in words. @param {Damage} damage */

@@ -14,6 +14,7 @@ const LINE_FEED = 10
 /**
  * @typedef {import('./append/lines-checkpoints').LinesCheckpoints} LinesCheckpoints
  * @typedef {import('./commit').Commit} Commit
+ * @typedef {import('./read/page-sums').PageSums} PageSums
  * @typedef {import('@millrace/framing').Packed} Packed
  */
 
@@ -34,6 +35,12 @@ class LinesStore extends PlainStore {
     /** Of a log that only reads: what its writer has noted beside it. @type {{ id: Buffer, epoch: number } | null} */
     this.noted = null
     this.follower = new LinesFollower(this)
+    /** The checksums that readers compare with; null if there are none that count. @type {PageSums | null} */
+    this.pages = null
+    /** The file beside the log, once it is open. @type {{ close: () => Promise<void> } | null} */
+    this.beside = null
+    /** The log was on stable storage up to here when it was opened, if the sums say so. */
+    this.promisedEnd = 0
     /** Gets a record without waiting, if it can. */
     this.peek = new LinePeeker(this)
   }
@@ -87,7 +94,13 @@ class LinesStore extends PlainStore {
 
   /** @param {LinesCheckpoints} sums */
   useSums (sums) {
-    this.sums = this.checkpoints = sums
+    this.sums = this.checkpoints = this.beside = sums
+    this.usePages(sums.pages)
+  }
+
+  /** @param {PageSums} pages */
+  usePages (pages) {
+    if (this.file.verify) this.pages = pages
   }
 
   /**
@@ -121,7 +134,7 @@ class LinesStore extends PlainStore {
 
   /** Closes the file beside the log. @returns {Promise<void>} */
   async closeBeside () {
-    await this.sums?.close()
+    await this.beside?.close()
   }
 
   /**
@@ -155,6 +168,7 @@ class LinesStore extends PlainStore {
    */
   follow (cb) {
     this.forget()
+    this.pages?.forget()
     toCallback(this.follower.follow(), cb)
   }
 }

@@ -4,7 +4,7 @@
 
 const { abortError, pause, promisesOf, toPromise } = require('@millrace/flow')
 const { openChecked, openNewChecked } = require('./recover/open-checked')
-const { detectFraming, peekSums } = require('./recover/identify')
+const { detectFraming } = require('./recover/identify')
 const { offsetFramings } = require('@millrace/framing')
 const { openOffset } = require('./recover/open-offset')
 const { removeLeftover } = require('./maintenance')
@@ -112,7 +112,8 @@ async function load (file, framing, signal) {
     blocks.reserve(store.reserveSize)
     // Only durable records may be shown, so what a crash left unsynced must be made durable first.
     if (store.durableLast !== store.last) {
-      await toPromise((cb) => blocks.sync(cb)).catch((err) => { throw durability.poison(err) })
+      const beside = 'syncBeside' in store.checkpoints ? store.checkpoints.syncBeside() : null
+      await Promise.all([beside, toPromise((cb) => blocks.sync(cb))]).catch((err) => { throw durability.poison(err) })
       store.checkpoints.synced(store.checkpoints.mark(), false)
       store.durableLast = store.last
     }
@@ -139,10 +140,7 @@ function loadNew (file, framing, bytes) {
 async function openToRead (file, framing) {
   const opened = await openSteadily(file, framing)
   const { store } = opened
-  if ('noted' in store) {
-    store.noted = await peekSums(file.blocks.realPath, file.storage)
-    await store.follower.remember()
-  }
+  if ('noted' in store) await store.follower.remember()
   return opened
 }
 
@@ -179,7 +177,7 @@ async function openStore (file, framing) {
     if (framing === 'lines') return lines().openLines(file)
     return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32)
   }
-  const found = await toPromise((cb) => detectFraming(file.blocks, framing, cb))
+  const found = await toPromise((cb) => detectFraming(file.blocks, file.storage, framing, cb))
   if (found === 'checked') return openChecked(file)
   return found === 'lines' ? lines().openLines(file) : openOffset(file, found)
 }

@@ -94,7 +94,7 @@ class OffsetStore extends PlainStore {
    */
   _followFraming (cb) {
     if (this.end > 0 || this.blocks.size.value === 0) return cb(null)
-    detectFraming(this.blocks, this.name, (err, framing) => {
+    detectFraming(this.blocks, this.file.storage, this.name, (err, framing) => {
       if (framing instanceof OffsetFraming) {
         this.framing = framing
         this.name = framing.name

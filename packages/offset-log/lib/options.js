@@ -43,7 +43,7 @@ const CALL_OPTIONS = { flushSync: ['sync'], append: ['seqs'], appendSync: ['sync
  * @property {import('./durability').FsyncMode} [fsync]  When appends go to stable storage. `always`: before each calls
  *   back; appends that wait at the same time share a sync, and readers in this process see a record only once it is
  *   durable. `interval`, the default: within about a second. `never`: only with `sync` and `close`.
- * @property {boolean} [verify]  False skips the checksums of the checked framing; true by default.
+ * @property {boolean} [verify]  False does not compare checksums; true by default. The offset framings have none.
  * @property {boolean} [lock]  False takes no lock, for a program that keeps other writers out itself: two writers
  *   damage a log. True by default.
  * @property {number} [lockTimeout]  How many ms to wait until another writer closes the log, 0 by default. After that

@@ -27,8 +27,9 @@ function parse (disk) {
   return text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line))
 }
 
-function makeValue (random, n) {
-  return { n, text: 'x'.repeat(random(6) === 0 ? random(9000) : random(60)) }
+/** `scale`: with large texts, the sums move their base. */
+function makeValue (random, n, scale) {
+  return { n, text: 'x'.repeat(scale * (random(6) === 0 ? random(9000) : random(60))) }
 }
 
 /**
@@ -45,9 +46,10 @@ async function runWorkload (random, fsync, check) {
   const disk = new SimulatedDisk({ onChange })
   const log = openOn(disk, { fsync })
   let n = 0
+  const scale = random(5) === 0 ? 300 : 1
   for (let step = 1 + random(8); step > 0; step--) {
     const calls = Array.from({ length: 1 + random(3) }, () => {
-      const values = Array.from({ length: random(2) ? 1 : 2 + random(3) }, () => makeValue(random, n++))
+      const values = Array.from({ length: random(2) ? 1 : 2 + random(3) }, () => makeValue(random, n++, scale))
       return { values, isPromised: false }
     })
     commits.push(...calls)
@@ -121,9 +123,9 @@ tape('lines: if the first description of a batch could not be synced, that of th
   fails = false
   syncs = 0
   await log.append([{ n: 3 }, { n: 4 }])
-  t.equal(syncs, 1)
+  t.equal(syncs, 2, 'one of the session that begins anew, one of the description')
   await log.append([{ n: 5 }, { n: 6 }])
-  t.equal(syncs, 1, 'once')
+  t.equal(syncs, 2, 'once')
   t.deepEqual((await valuesOf(log)).map(({ n }) => n), [0, 3, 4, 5, 6], 'the batch that failed left nothing')
   await log.close()
 })

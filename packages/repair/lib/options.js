@@ -6,16 +6,20 @@ const { parseSignal } = require('@millrace/flow')
 const { offsetFramings } = require('@millrace/framing')
 
 const RANGES_MAX = 1000
-const FRAMINGS = ['checked', ...Object.keys(offsetFramings)]
+const FRAMINGS = ['checked', 'lines', ...Object.keys(offsetFramings)]
 const KNOWN_BY_VERIFY = ['framing', 'onDamage', 'onProgress', 'rangesMax', 'signal', 'storage']
-const KNOWN_BY_REPAIR = [...KNOWN_BY_VERIFY, 'write']
+const KNOWN = {
+  accept: ['framing', 'onProgress', 'signal', 'storage'],
+  repair: [...KNOWN_BY_VERIFY, 'write'],
+  verify: KNOWN_BY_VERIFY
+}
 
 /** @typedef {import('@millrace/framing/survey').DamagedRange} DamagedRange */
 
 /**
  * @typedef {object} SalvageOptions
- * @property {'checked' | 'offset32' | 'offset48' | 'offset53'} [framing]  For a file whose beginning is too damaged to
- *   tell. It is detected by default.
+ * @property {'checked' | 'lines' | 'offset32' | 'offset48' | 'offset53'} [framing]  For a file whose beginning is too
+ *   damaged to tell. It is detected by default.
  * @property {(range: DamagedRange) => void} [onDamage]  Gets every damaged range, in order, listed or not.
  * @property {(progress: { position: number, size: number }) => void} [onProgress]  Gets the progress now and then, in
  *   bytes.
@@ -27,12 +31,12 @@ const KNOWN_BY_REPAIR = [...KNOWN_BY_VERIFY, 'write']
 
 /**
  * Throws a TypeError with ERR_INVALID_ARGUMENT.
- * @param {'verify' | 'repair'} name
+ * @param {keyof typeof KNOWN} name
  * @param {SalvageOptions & Record<string, unknown>} options
  */
 function parseOptions (name, options) {
   if (options === null || typeof options !== 'object') throw misuse(`${name}: expected options, got ${String(options)}`)
-  const known = name === 'verify' ? KNOWN_BY_VERIFY : KNOWN_BY_REPAIR
+  const known = KNOWN[name]
   for (const [option, value] of Object.entries(options)) {
     if (value === undefined || known.includes(option)) continue
     throw misuse(`${name}: there is no option ${option}; there are ${known.join(', ')}`)

@@ -84,6 +84,7 @@ async function repairLog (path, out, options) {
   const parsed = parseOptions('repair', options)
   const target = resolvePath(out, parsed.storage)
   const examination = await withSource(path, parsed, (source) => {
+    if (source.areLines) throw linesError(source.blocks.path)
     return parsed.write ? writeRepaired(target, source, parsed) : examine(source, parsed, null)
   })
   return describe(examination, out instanceof URL ? target : out, !parsed.write)
@@ -116,6 +117,12 @@ async function writeRepaired (out, source, options) {
     }
     return examination
   }, (examination, path) => verifyRepaired(path, examination, options))
+}
+
+/** @param {string} path */
+function linesError (path) {
+  return new LogError('ERR_NOT_SUPPORTED', `repair: ${path} is a text file, in which no record can keep its seq. ` +
+    'onCorrupt: "skip" reads the lines that are whole; accept takes the file as it is', { path })
 }
 
 /** @type {(path: string, unrestored: NonNullable<LogSource['unrestored']>) => LogError} */

@@ -22,6 +22,7 @@ const detect = promisify(detectFraming)
  * @typedef {import('@millrace/framing').OffsetFraming} OffsetFraming
  * @typedef {import('@millrace/framing/survey').Page} Page
  * @typedef {import('@millrace/framing/survey').PagePlace} PagePlace
+ * @typedef {{ checked?: CheckedSource, legacy?: OffsetFraming | null, areLines?: boolean }} Told
  */
 
 /**
@@ -36,6 +37,7 @@ const detect = promisify(detectFraming)
  * @property {BlockFileHandle} blocks  open for reading
  * @property {CheckedSource | null} checked  of a file of the checked framing
  * @property {OffsetFraming | null} framing  of a file of an offset framing; null for an empty file
+ * @property {boolean} areLines  whether it is a text file
  * @property {import('@millrace/offset-log/copies').Unrestored | null} unrestored  an open for writing restores it
  */
 
@@ -54,9 +56,9 @@ async function withSource (path, { framing, storage }, run) {
   await promisesOf(blocks).ready()
   let result
   try {
-    const { checked = null, legacy = null } = await tellFraming(blocks, framing)
+    const { checked = null, legacy = null, areLines = false } = await tellFraming(blocks, framing, storage)
     const unrestored = checked && await new TailCopy(blocks, checked.head, storage).find()
-    result = await run({ blocks, checked, framing: legacy, unrestored })
+    result = await run({ blocks, checked, framing: legacy, areLines, unrestored })
   } catch (err) {
     await promisesOf(blocks).close().catch(() => {})
     throw err
@@ -69,23 +71,22 @@ async function withSource (path, { framing, storage }, run) {
  * Tells the framing by the file's beginning or, if that is lost, by what lies behind.
  * @param {BlockFileHandle} blocks
  * @param {string | undefined} known
- * @returns {Promise<{ checked?: CheckedSource, legacy?: OffsetFraming | null }>}
+ * @param {import('@millrace/block-file').Storage | undefined} storage
+ * @returns {Promise<Told>}
  */
-async function tellFraming (blocks, known) {
+async function tellFraming (blocks, known, storage) {
+  if (known === 'lines') return { areLines: true }
   if (known === 'checked') return { checked: await readSource(blocks) }
   if (known !== undefined) return { legacy: offsetFramings[known] }
   if (blocks.size.value === 0) return { legacy: null }
   let framing
   try {
-    framing = await detect(blocks, 'checked')
+    framing = await detect(blocks, storage, 'checked')
   } catch (err) {
     if (!isUnknown(err)) throw err
     return guessFraming(blocks, err)
   }
-  if (framing === 'lines') {
-    throw new LogError('ERR_NOT_SUPPORTED', `verify: ${blocks.path} is a text file, and its lines have no checksums; reading it ` +
-      'reports lines that were lost', { path: blocks.path })
-  }
+  if (framing === 'lines') return { areLines: true }
   return framing === 'checked' ? { checked: await readSource(blocks) } : { legacy: framing }
 }
 

@@ -5,7 +5,7 @@ const { asError } = require('@millrace/errors')
 const { abortError, callbackOrPromise, toCallback, toPromise } = require('@millrace/flow')
 const { AREA_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE } = require('@millrace/framing')
 const { DamageList } = require('@millrace/framing/survey')
-const { isShorter, surveyFile } = require('@millrace/offset-log/copies')
+const { isShorter, surveyFile, surveyLines } = require('@millrace/offset-log/copies')
 const { OffsetSurvey, isZeroRange } = require('./offset-survey')
 const { checkPath, parseOptions } = require('./options')
 const { withSource } = require('./source')
@@ -66,12 +66,12 @@ async function verifyLog (path, options) {
 /**
  * @typedef {object} Report
  * @property {string} path  Of the log.
- * @property {string | null} framing  One of the four framings; null if the file is empty.
+ * @property {string | null} framing  One of the five framings; null if the file is empty.
  * @property {string | null} codec  The name of the codec that the log was made with; null if the log stores none.
  * @property {number} size  Of the file, in bytes.
  * @property {number} end  The offset where the log ends in the file.
- * @property {boolean} isSound  True if nothing is damaged, `undeleted` is 0 and `unrestored` is null. A tail,
- *   unfinished deletions and most flaws are not damage.
+ * @property {boolean} isSound  True if nothing is damaged, `undeleted` is 0, and `unrestored` and `changed` are
+ *   null. A tail, unfinished deletions and most flaws are not damage.
  * @property {number} records  How many records are whole and not deleted.
  * @property {number} mendable  How many of `records` only `repair` can reach: they are good, but the bytes that lead to
  *   them, such as a header, are damaged.
@@ -98,6 +98,8 @@ async function verifyLog (path, options) {
  *   `path` has; null if there is none. Open the log for writing once to restore it.
  * @property {number} unfinished  How many chunks an interrupted deletion still has to change. The next open changes
  *   them.
+ * @property {string | null} changed  Of a log of lines: what another program has done to its file; null if nothing, or
+ *   if somebody has accepted it.
  */
 
 /** @typedef {ReturnType<typeof describeEmpty>} Found */
@@ -141,10 +143,14 @@ async function examine (source, options, output) {
  * @param {{ damage: DamageList, output: Output | null, onProgress: (position: number) => void }} sinks
  * @returns {Promise<{ found: Found, state: Examination['state'] }>}
  */
-async function survey ({ blocks, checked, framing }, { rangesMax }, sinks) {
+async function survey ({ blocks, checked, framing, areLines }, { rangesMax, storage }, sinks) {
   if (checked) {
     const surveyed = await surveyFile(blocks, checked, { ...sinks, rangesMax })
     return { found: describeChecked(checked, surveyed), state: surveyed.survey.found }
+  }
+  if (areLines) {
+    const found = await surveyLines(blocks.path, storage, sinks)
+    return { found: { ...describeEmpty(), ...found, framing: 'lines', isSound: found.changed === null }, state: null }
   }
   if (framing === null) return { found: describeEmpty(), state: null }
   const survey = new OffsetSurvey({ blocks, framing }, sinks)
@@ -194,7 +200,8 @@ function describeChecked ({ head, isHeadLost, promisedEnd, unfinishedCount, isBl
       offset,
       size: offset >= JOURNAL_POSITIONS[0] ? JOURNAL_SIZE : AREA_SIZE
     })),
-    unfinished: unfinishedCount
+    unfinished: unfinishedCount,
+    changed: null
   }
 }
 
@@ -213,7 +220,8 @@ function describeEmpty () {
     since: -1,
     promisedEnd: /** @type {number | null} */ (null),
     flaws: /** @type {Report['flaws']} */ ([]),
-    unfinished: 0
+    unfinished: 0,
+    changed: /** @type {string | null} */ (null)
   }
 }
 

@@ -78,7 +78,8 @@ tape('verify: what is in a log that is sound, in every framing', async (t) => {
       tail: null,
       flaws: [],
       unrestored: null,
-      unfinished: 0
+      unfinished: 0,
+      changed: null
     }, framing)
     t.deepEqual(JSON.parse(JSON.stringify(report)), report)
     t.deepEqual(disk.list(), [FILE])

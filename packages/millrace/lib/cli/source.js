@@ -53,7 +53,7 @@ async function readIdentity (path) {
     const identity = { path: blocks.path, size, framing: null, codec: null }
     if (size === 0) return identity
     const framing = await new Promise((resolve, reject) => {
-      detectFraming(blocks, framingOf(path), (err, found) => err ? reject(err) : resolve(found))
+      detectFraming(blocks, storageOf(path), framingOf(path), (err, found) => err ? reject(err) : resolve(found))
     })
     if (framing === 'checked') return { ...identity, framing, codec: await readCodecName(blocks) }
     return { ...identity, framing: framing === 'lines' ? framing : framing.name }

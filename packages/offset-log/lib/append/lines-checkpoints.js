@@ -9,12 +9,16 @@
 const { randomBytes } = require('node:crypto')
 const { BlockFile } = require('@millrace/block-file')
 const { promisesOf, toPromise } = require('@millrace/flow')
-const { SUMS_POSITIONS, SUMS_SIZE, crc32, encodeSums, readSums } = require('@millrace/framing')
+const {
+  SUMMED_SIZE, SUMS_POSITIONS, SUMS_SIZE, SUMS_SUFFIX, SumWalk, encodePages, encodeSums, readSums, sumOfPages,
+  sumPosition, tableEnd
+} = require('@millrace/framing')
+const { PageSums } = require('../read/page-sums')
 
-const SUFFIX = '.sums'
 // The next open computes the checksum of the bytes from the base on, so the base follows the durable end. It stays this
-// far behind, so that an open after a clean end still sees whether somebody changed the last lines.
-const BASE_DISTANCE = 256 * 1024
+// far behind, so that an open after a clean end still sees whether somebody changed the last lines. Each move takes a
+// sync of the sums.
+const BASE_DISTANCE = 1024 * 1024
 // With `fsync: 'never'`, the log is synced after so many bytes, for the same reason.
 const UNSYNCED_SIZE_MAX = 64 * 1024 * 1024
 
@@ -23,11 +27,13 @@ const UNSYNCED_SIZE_MAX = 64 * 1024 * 1024
  * @typedef {import('../load').Mark} Mark
  * @typedef {import('@millrace/framing').SumsSlot & { place: number }} FoundSlot
  * @typedef {import('@millrace/framing').Packed} Packed
- * @typedef {{ end: number, crc: number }} Sum  of the bytes from the base up to there
  * @typedef {ReturnType<typeof BlockFile>} SumsFile
  * @typedef {{ bytes: Buffer, place: number }} Slot
- * @typedef {Sum & { place: number, isSynced: boolean }} Pending  what is being written, the place of the newest slot,
- *   and whether that is durable
+ * @typedef {{ bytes: Buffer, at: number }} Taken  a part of the table
+ * @typedef {{ walk: SumWalk, place: number, isSynced: boolean }} Pending  what is being written, the place of the
+ *   newest slot, and whether that is durable
+ * @typedef {{ base: number, pages: number[], isSummed: boolean }} Move  of the base, once the log is durable up to
+ *   there: the checksums of the pages since, and whether those before are durable
  */
 
 class LinesCheckpoints {
@@ -45,17 +51,14 @@ class LinesCheckpoints {
   #isMarkedClean = false
   /** Whether a durable slot says that this session writes. */
   #isBegun = false
-  /** Whether every commit is described. */
+  /** Whether every commit is described: slots of this session, or of one before it, say so. */
   #describesAll = false
   #base = 0
-  /** Of what is written. @type {Sum} */
-  #sum = { end: 0, crc: 0 }
+  /** Of what is written, from the base on. Its pages are not in the table yet. */
+  #walk = new SumWalk(0)
   /** @type {Pending | null} */
   #pending = null
-  /**
-   * Of what comes after a sync that may move the base up.
-   * @type {{ base: number, sum: Sum, pendingCrc: number } | null}
-   */
+  /** @type {Move | null} */
   #next = null
 
   /**
@@ -71,6 +74,10 @@ class LinesCheckpoints {
     this.#place = this.#durablePlace = this.#syncingPlace = newest?.place ?? 0
     /** Rises when positions may get other lines. */
     this.epoch = newest?.epoch ?? 1
+    /** Whether another program has changed the log, and nobody has accepted that. */
+    this.isChanged = newest?.isChanged ?? false
+    /** The checksums that readers compare with. */
+    this.pages = new PageSums(sums)
     /** The log is durable up to here. */
     this.durableEnd = 0
   }
@@ -81,22 +88,71 @@ class LinesCheckpoints {
   }
 
   /**
-   * What opening has found. `slot`: the one that describes the log up to `end`, if there is one.
-   * @type {(found: { end: number, durable: number, slot: FoundSlot | null, isChanged: boolean }) => void}
+   * What opening has found. `slot`: the one that describes the log up to `walk.end` or to a place before it, if there
+   * is one. `isNews`: positions may have got other lines. `isChanged`: another program has changed the log.
+   * `isUnsure`: a sync of an earlier session may have failed, so what the sums have may be in the page cache only.
+   * @param {{ walk: SumWalk, base: number, durable: number, slot: FoundSlot | null, isNews: boolean,
+   *   isChanged: boolean, isUnsure: boolean }} found
    */
-  begin ({ end, durable, slot, isChanged }) {
+  async begin ({ walk, base, durable, slot, isNews, isChanged, isUnsure }) {
+    const { end } = walk
     const isWhole = slot !== null && slot.end === end
-    this.#base = isWhole ? slot.base : end
-    this.#sum = { end, crc: isWhole ? slot.endCrc : 0 }
+    this.#base = base
+    this.#walk = walk
     this.durableEnd = Math.min(durable, end)
     this.#isMarkedClean = isWhole && slot.isClean
     if (slot !== null) this.#place = this.#durablePlace = this.#syncingPlace = slot.place
-    if (isChanged) this.epoch++
+    this.#describesAll = slot !== null && !slot.takesLines
+    if (isNews) this.epoch++
+    this.isChanged ||= isChanged
+    await this.#restoreTable(slot === null ? 0 : walk.firstPage, isUnsure)
+    // Only then the next slots may take the places of older ones.
+    if (slot !== null && (isUnsure || !slot.isClean)) await this.#keepSlot(slot, isUnsure)
+  }
+
+  /** Makes the newest slot durable. @type {(slot: FoundSlot, isUnsure: boolean) => Promise<void>} */
+  async #keepSlot (slot, isUnsure) {
+    if (isUnsure) await this.#write({ bytes: encodeSums(slot), place: slot.place })
+    await promisesOf(/** @type {SumsFile} */ (this.#sums)).sync()
+  }
+
+  /**
+   * After a crash, the table may lack the checksums of the last pages, or have some of pages that are gone.
+   * @type {(firstPage: number, isUnsure: boolean) => Promise<void>} `firstPage`: no checksum before it can be wrong
+   */
+  async #restoreTable (firstPage, isUnsure) {
+    const sums = promisesOf(/** @type {SumsFile} */ (this.#sums))
+    const { firstPage: takenPage, pages } = this.#walk
+    const from = sumPosition(firstPage)
+    const to = tableEnd(sumPosition(takenPage + pages.length))
+    await sums.truncate(to)
+    const size = /** @type {SumsFile} */ (this.#sums).size.value
+    const found = await sums.read(from, Math.max(from, size))
+    const wanted = Buffer.alloc(found.length)
+    encodePages(pages).copy(wanted, sumPosition(takenPage) - from)
+    if (isUnsure || !found.equals(wanted)) await sums.writeQuietly(wanted, from)
+    if (size === to) this.#walk.pages = []
+    else await this.#writePages()
+  }
+
+  /**
+   * Takes what is in the log as what it is to have. Nothing may be written meanwhile.
+   * @param {SumWalk} walk  from the beginning of the log to its end
+   */
+  async accept (walk) {
+    this.#walk = walk
+    await this.#restoreTable(0, true)
+    this.#base = walk.end - walk.end % SUMMED_SIZE
+    walk.whole = 0
+    this.isChanged = false
+    await promisesOf(this.#store.blocks).sync()
+    this.durableEnd = walk.end
+    await this.#describe(true)
   }
 
   /** Whether everything is on stable storage. */
   get isClean () {
-    return this.durableEnd === this.#sum.end
+    return this.durableEnd === this.#walk.end
   }
 
   /** Whether the sums say so. */
@@ -104,8 +160,14 @@ class LinesCheckpoints {
     return this.isClean && this.#isMarkedClean
   }
 
+  /** Whether each commit is durable before the next one is written. */
   get #isAlways () {
-    return this.#store.file.durability.mode === 'always'
+    return this.#store.file.durability.mode === 'always' && !this.#describesAll && this.isClean
+  }
+
+  /** Whether the last commit failed. It may be the one that the newest slot describes. */
+  get #hasFailed () {
+    return this.#pending !== null
   }
 
   /** A place for the next slot: never that of one that may be needed. */
@@ -114,12 +176,13 @@ class LinesCheckpoints {
     return SUMS_POSITIONS.findIndex((_, place) => !taken.includes(place))
   }
 
-  /** @type {(start: Sum, end: Sum, isClean?: boolean, takesLines?: boolean) => Slot} */
+  /** @type {(start: SumWalk, end: SumWalk, isClean?: boolean, takesLines?: boolean) => Slot} */
   #encode (start, end, isClean = false, takesLines = !this.#describesAll) {
     const bytes = encodeSums({
       sequence: ++this.#sequence,
       isClean,
       takesLines,
+      isChanged: this.isChanged,
       id: this.#id,
       epoch: this.epoch,
       durable: Math.min(this.durableEnd, start.end),
@@ -142,10 +205,45 @@ class LinesCheckpoints {
     this.#sums?.writeNow(bytes, SUMS_POSITIONS[place])
   }
 
+  /** Puts the checksums of the pages that are whole into the table. @returns {Taken | null} */
+  #takePages () {
+    const walk = this.#walk
+    if (walk.pages.length === 0 || this.#sums === null) return null
+    const { firstPage, pages } = walk
+    walk.pages = []
+    this.pages.put(firstPage, pages)
+    return { bytes: encodePages(pages), at: sumPosition(firstPage) }
+  }
+
+  async #writePages () {
+    const taken = this.#takePages()
+    if (taken === null) return
+    const sums = /** @type {SumsFile} */ (this.#sums)
+    const missing = this.#missingSize(taken)
+    if (missing > 0) await promisesOf(sums).append(Buffer.alloc(missing))
+    await promisesOf(sums).writeQuietly(taken.bytes, taken.at)
+  }
+
+  #writePagesNow () {
+    const taken = this.#takePages()
+    if (taken === null) return
+    const sums = /** @type {SumsFile} */ (this.#sums)
+    sums.appendAllNow()
+    const missing = this.#missingSize(taken)
+    if (missing > 0) sums.appendNow(Buffer.alloc(missing))
+    sums.writeNow(taken.bytes, taken.at)
+  }
+
+  /** By how much the table must grow. Two calls that wait may let it grow twice. @param {Taken} taken */
+  #missingSize ({ bytes, at }) {
+    return tableEnd(at + bytes.length) - /** @type {SumsFile} */ (this.#sums).size.value
+  }
+
   /** Writes a slot that describes the log as it is. @param {boolean} isClean */
   async #describe (isClean) {
-    const sums = this.#sums ??= (await openFile(this.#store)).sums
-    const slot = this.#encode(this.#sum, this.#sum, isClean)
+    const sums = this.#sums ??= this.pages.sums = (await openFile(this.#store)).sums
+    await this.#writePages()
+    const slot = this.#encode(this.#walk, this.#walk, isClean)
     await this.#write(slot)
     await promisesOf(sums).sync()
     this.#noteDescribed(slot, isClean)
@@ -153,7 +251,8 @@ class LinesCheckpoints {
 
   /** @param {boolean} isClean */
   #describeNow (isClean) {
-    const slot = this.#encode(this.#sum, this.#sum, isClean)
+    this.#writePagesNow()
+    const slot = this.#encode(this.#walk, this.#walk, isClean)
     this.#writeNow(slot)
     this.#sums?.syncNow()
     this.#noteDescribed(slot, isClean)
@@ -168,25 +267,31 @@ class LinesCheckpoints {
 
   /** @returns {Promise<void> | null}  null if nothing is to do before an append */
   prepareAppend () {
-    if (!this.#isBegun) return this.#beginSession()
-    if (this.#sum.end - this.durableEnd > UNSYNCED_SIZE_MAX) return this.#store.file.durability.sync()
+    if (!this.#isBegun || this.#hasFailed) return this.#beginSession()
+    if (this.#walk.end - this.durableEnd > UNSYNCED_SIZE_MAX) return this.#store.file.durability.sync()
     return null
   }
 
   async #beginSession () {
-    const { blocks } = this.#store
+    const { blocks, file: { durability } } = this.#store
+    // A power cut must not take what the slot says is there, nor bring back bytes of a failed write behind it.
+    if (!this.isClean || this.#hasFailed) await durability.sync()
     // The next open then knows a killed process from a power cut. If it fails, it assumes a power cut.
     await toPromise((cb) => blocks.markIntact(true, cb)).catch(() => {})
     this.#describesAll = false
     await this.#describe(false)
+    this.#pending = null
   }
 
   /** The file of a new log cannot be made without waiting: until then no batch is described. */
   prepareAppendNow () {
-    if (this.#isBegun || this.#sums === null) return
-    this.#store.blocks.markIntact(true, () => {})
+    if ((this.#isBegun && !this.#hasFailed) || this.#sums === null) return
+    const { blocks, file: { durability } } = this.#store
+    if (!this.isClean || this.#hasFailed) durability.syncNow()
+    blocks.markIntact(true, () => {})
     this.#describesAll = false
     this.#describeNow(false)
+    this.#pending = null
   }
 
   /**
@@ -226,55 +331,79 @@ class LinesCheckpoints {
   }
 
   /** @type {(packed: Packed, isBatch: boolean) => Slot | null} null if the commit needs no description */
-  #plan ({ bytes, tail: { end } }, isBatch) {
+  #plan ({ bytes }, isBatch) {
     const isSynced = isBatch && (this.#isAlways || !this.#describesAll)
-    const pending = { end, crc: crc32(bytes, this.#sum.crc), place: this.#place, isSynced }
+    const walk = this.#walk.fork()
+    walk.add(bytes)
+    const pending = { walk, place: this.#place, isSynced }
     this.#pending = pending
-    if (this.#next !== null) this.#next.pendingCrc = crc32(bytes, this.#next.sum.crc)
     if ((!isBatch && !this.#describesAll) || this.#sums === null) return null
-    const slot = this.#encode(this.#sum, pending, false, this.#isAlways)
+    const slot = this.#encode(this.#walk, walk, false, this.#isAlways)
     pending.place = slot.place
     return slot
   }
 
   /** The commit that was announced is in the log. */
   noteWritten () {
-    const { end, crc, place, isSynced } = /** @type {Pending} */ (this.#pending)
+    const { walk, place, isSynced } = /** @type {Pending} */ (this.#pending)
     this.#pending = null
-    this.#sum = { end, crc }
+    if (walk.pages.length > 0) this.#next?.pages.push(...walk.pages)
+    walk.pages = this.#walk.pages.concat(walk.pages)
+    this.#walk = walk
     this.#place = place
     if (isSynced) this.#durablePlace = place
-    if (this.#next !== null) this.#next.sum = { end, crc: this.#next.pendingCrc }
   }
 
   /** @returns {Mark}  what a sync that begins now will cover */
   mark () {
-    const { end } = this.#sum
-    if (end - this.#base > BASE_DISTANCE && this.#next === null) {
-      this.#next = { base: end, sum: { end, crc: 0 }, pendingCrc: 0 }
+    const { end } = this.#walk
+    if (end - this.#base > BASE_DISTANCE && this.#next === null && this.#sums !== null) {
+      this.#next = { base: end - end % SUMMED_SIZE, pages: [], isSummed: false }
     }
     return { since: this.#store.file.writtenSince, end, shift: 0, chainCrc: 0, last: -1 }
   }
 
   /**
-   * Makes what the slots say durable beside the log. If every commit is described, a power cut could else take what was
-   * promised.
+   * Makes durable what the sums say. If every commit is described, a power cut could else take what was promised. The
+   * base may only pass pages whose checksums are durable.
    * @returns {Promise<void> | null}
    */
   syncBeside () {
-    return this.#describesAll ? this.#syncSums() : null
+    return this.#describesAll || this.#next !== null ? this.#syncSums() : null
   }
 
   async #syncSums () {
+    const sums = /** @type {SumsFile} */ (this.#sums)
+    const next = this.#next
+    await this.#writePages()
+    const slot = this.#describeMove()
+    if (slot !== null) await this.#write(slot)
     const place = this.#syncingPlace = this.#place
-    await promisesOf(/** @type {SumsFile} */ (this.#sums)).sync()
+    await promisesOf(sums).sync()
     this.#durablePlace = place
+    if (next !== null) next.isSummed = true
   }
 
   completeNow () {
-    if (!this.#describesAll) return
+    if (!this.#describesAll && this.#next === null) return
+    this.#writePagesNow()
+    const slot = this.#describeMove()
+    if (slot !== null) this.#writeNow(slot)
     this.#sums?.syncNow()
     this.#durablePlace = this.#place
+    if (this.#next !== null) this.#next.isSummed = true
+  }
+
+  /**
+   * With every move of the base, a slot says where the log ends: after a power cut, the next open need not look for
+   * holes in all that the session wrote.
+   * @returns {Slot | null}
+   */
+  #describeMove () {
+    if (this.#next === null || this.#pending !== null) return null
+    const slot = this.#encode(this.#walk, this.#walk)
+    this.#place = slot.place
+    return slot
   }
 
   /** @param {Mark} mark  what is durable now */
@@ -286,10 +415,10 @@ class LinesCheckpoints {
   noteSynced ({ end }) {
     this.durableEnd = Math.max(this.durableEnd, end)
     const next = this.#next
-    if (next === null || next.base > this.durableEnd) return
+    if (next === null || !next.isSummed || next.base > this.durableEnd) return
     this.#base = next.base
-    this.#sum = next.sum
-    if (this.#pending !== null) this.#pending.crc = next.pendingCrc
+    this.#walk.whole = sumOfPages(next.pages, 0)
+    if (this.#pending !== null) this.#pending.walk.whole = sumOfPages(this.#pending.walk.pages, this.#walk.whole)
     this.#next = null
   }
 
@@ -306,7 +435,7 @@ class LinesCheckpoints {
 
   finishNow () {
     this.#store.blocks.syncNow()
-    this.durableEnd = this.#sum.end
+    this.durableEnd = this.#walk.end
     this.#describeNow(true)
   }
 
@@ -327,14 +456,14 @@ async function openSums (store) {
 
 /** @type {(store: LinesStore) => Promise<{ sums: SumsFile, slots: FoundSlot[] }>} */
 async function openFile (store) {
-  const { blocks: { realPath }, file: { storage } } = store
-  const sums = BlockFile(realPath + SUFFIX, { cache: 0, storage, initial: () => Buffer.alloc(SUMS_SIZE) })
+  const { blocks: { realPath, flags }, file: { storage } } = store
+  const sums = BlockFile(realPath + SUMS_SUFFIX, { flags, cache: 0, storage, initial: () => Buffer.alloc(SUMS_SIZE) })
   try {
     await promisesOf(sums).ready()
     const bytes = Buffer.alloc(SUMS_SIZE)
     await promisesOf(sums).readInto(bytes.subarray(0, Math.min(SUMS_SIZE, sums.size.value)), 0)
     // Somebody has cut it.
-    if (sums.size.value < SUMS_SIZE) await promisesOf(sums).append(bytes.subarray(sums.size.value))
+    if (sums.size.value < SUMS_SIZE && flags !== 'r') await promisesOf(sums).append(bytes.subarray(sums.size.value))
     return { sums, slots: readSums(bytes) }
   } catch (err) {
     await promisesOf(sums).close().catch(() => {})
@@ -342,5 +471,21 @@ async function openFile (store) {
   }
 }
 
+/**
+ * Opens the sums of a log that is only read.
+ * @param {LinesStore} store
+ * @returns {Promise<{ pages: PageSums, slots: FoundSlot[] } | null>}  null if there are none
+ */
+async function openSumsToRead (store) {
+  try {
+    const { sums, slots } = await openFile(store)
+    return { pages: new PageSums(sums), slots }
+  } catch (err) {
+    if (/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT') return null
+    throw err
+  }
+}
+
 exports.openSums = openSums
+exports.openSumsToRead = openSumsToRead
 exports.LinesCheckpoints = LinesCheckpoints

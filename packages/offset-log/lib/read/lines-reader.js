@@ -2,7 +2,7 @@
 // Reads the lines of a range, in either direction, a run at a time.
 
 const { trampoline } = require('@millrace/flow')
-const { LineWalk, damageError } = require('@millrace/framing')
+const { LineWalk, SUMMED_SIZE, damageError } = require('@millrace/framing')
 const { RecordRun } = require('../record-run')
 
 const LINE_FEED = 10
@@ -24,6 +24,11 @@ class LinesReader {
   #walk
   /** The next call fails with it. @type {Error | null} */
   #error = null
+  /** Where the part of the window begins whose pages were compared with their checksums, and where it ends. */
+  #checkedStart = 0
+  #checkedEnd = 0
+  /** The starts of the pages that do not have their checksums. @type {number[]} */
+  #badPages = []
 
   /**
    * @param {LinesStore} store
@@ -38,13 +43,16 @@ class LinesReader {
     this.#skipsDamage = skipsDamage
     this.#window = store.blocks.createSpanReader({ givesBuffers: keepsBytes })
     this.#walk = new LineWalk(position, store.start, store.maxRecordSize)
-    /** The holes that were skipped, and their bytes. */
+    /** The damage that was skipped, and its bytes. */
     this.lost = { count: 0, size: 0 }
+    /** Gets what is skipped. @type {(damage: Damage) => void} */
+    this.onDamage = () => {}
   }
 
   /** Runs give no bytes to keep from now on: the reader waits at the end. */
   stopKeepingBytes () {
     this.#window.settle()
+    this.#checkedStart = this.#checkedEnd = 0
   }
 
   /** Whether no record of the range can follow, now or later. */
@@ -69,6 +77,7 @@ class LinesReader {
     this.#error = null
     this.#walk.restart(this.#reverse ? seq + ends[index] - starts[index] : seq)
     this.#window.forget()
+    this.#checkedStart = this.#checkedEnd = 0
   }
 
   /**
@@ -89,7 +98,7 @@ class LinesReader {
         if (walk.damage === null && this.#isAtEnd(fileEnd)) return cb(null, records)
         continue
       }
-      if (!this.#reverse && this.#window.loadForwardNow(walk.position, walk.need, fileEnd)) continue
+      if (!this.#reverse && this.#loadForwardNow(fileEnd)) continue
       let isLoaded = false
       let isSync = true
       this.#load(fileEnd, (err) => {
@@ -135,12 +144,20 @@ class LinesReader {
   #meet (damage) {
     const { start, end } = damage
     if (end <= this.#from || start >= this.#stop) return
+    const found = { start, end, fault: this.#faultOf(damage) }
     if (this.#skipsDamage) {
       this.lost.count++
       this.lost.size += end - start
+      this.onDamage(found)
     } else {
-      this.#error = damageError(damage, this.#store.blocks.path)
+      this.#error = damageError(found, this.#store.blocks.path)
     }
+  }
+
+  /** Why it is damage. @type {(damage: Damage) => Damage['fault']} */
+  #faultOf ({ start, end, fault }) {
+    if (this.#badPages.some((page) => page < end && page + SUMMED_SIZE > start)) return 'SUMS'
+    return fault === 'HOLE' && end <= this.#store.promisedEnd ? 'PROMISED_HOLE' : fault
   }
 
   /** @param {number} fileEnd */
@@ -150,12 +167,73 @@ class LinesReader {
     return (isPastRange && !this.#walk.isInHole) || (!this.#reverse && position >= fileEnd)
   }
 
+  // If the log has checksums, the window is made of whole pages, but for the end of the log.
+
+  /** @param {number} fileEnd */
+  #loadForwardNow (fileEnd) {
+    const { start, need } = this.#forwardSpan
+    const window = this.#window
+    if (!window.loadForwardNow(start, need, fileEnd)) return false
+    const canCheck = this.#store.pages?.canCheck(window.start, window.end) ?? true
+    if (canCheck) this.#check()
+    return canCheck
+  }
+
   /** @type {(fileEnd: number, cb: (err: Error | null) => void) => void} */
   #load (fileEnd, cb) {
-    const { position, need } = this.#walk
-    if (this.#reverse) this.#window.loadBackward(position, need, this.#store.start, cb)
-    else this.#window.loadForward(position, need, fileEnd, cb)
+    const { pages } = this.#store
+    const window = this.#window
+    const onRead = (/** @type {Error | null} */ err) => {
+      if (!err) this.#check()
+      cb(err)
+    }
+    const onLoaded = (/** @type {Error | null} */ err) => {
+      if (err || pages === null || pages.canCheck(window.start, window.end)) onRead(err)
+      else pages.load(window.start, window.end, onRead)
+    }
+    if (this.#reverse) this.#loadBackward(onLoaded)
+    else window.loadForward(this.#forwardSpan.start, this.#forwardSpan.need, fileEnd, onLoaded)
   }
+
+  get #forwardSpan () {
+    const { position, need } = this.#walk
+    if (this.#store.pages === null) return { start: position, need }
+    const isChecked = position >= this.#checkedStart && position < this.#checkedEnd
+    const start = isChecked ? position : position - position % SUMMED_SIZE
+    return { start, need: pageEnd(position + need) - start }
+  }
+
+  /** @param {(err: Error | null) => void} cb */
+  #loadBackward (cb) {
+    const { pages, start, end } = this.#store
+    const { position, need } = this.#walk
+    if (pages === null) return this.#window.loadBackward(position, need, start, cb)
+    const isChecked = position > this.#checkedStart && position <= this.#checkedEnd
+    const to = isChecked ? position : Math.min(pageEnd(position), Math.max(position, end))
+    const from = Math.max(0, position - need)
+    this.#window.loadBackward(to, to - (from - from % SUMMED_SIZE), 0, cb)
+  }
+
+  /** Compares the new pages of the window with their checksums. A page without its checksum becomes a hole. */
+  #check () {
+    const { pages } = this.#store
+    if (pages === null) return
+    const { buffer, start, end } = this.#window
+    for (let page = Math.ceil(start / SUMMED_SIZE); (page + 1) * SUMMED_SIZE <= end; page++) {
+      const at = page * SUMMED_SIZE
+      if (at >= this.#checkedStart && at + SUMMED_SIZE <= this.#checkedEnd) continue
+      if (pages.check(page, buffer, at - start)) continue
+      buffer.fill(0, at - start, at - start + SUMMED_SIZE)
+      this.#badPages.push(at)
+    }
+    this.#checkedStart = start
+    this.#checkedEnd = end
+  }
+}
+
+/** Where a page ends, at or behind a position. @param {number} position */
+function pageEnd (position) {
+  return Math.ceil(position / SUMMED_SIZE) * SUMMED_SIZE
 }
 
 // Finds the line for a bound, which may lie within one.

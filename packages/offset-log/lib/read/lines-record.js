@@ -45,6 +45,9 @@ function readSize (store, seq, size, cb) {
     }
     const textEnd = withoutReturn(bytes, before, lineEnd)
     if (textEnd === before || textEnd - before > store.maxRecordSize) return readInContext(store, seq, cb)
+    // The reader compares the whole pages with their checksums.
+    const hasSeen = store.pages?.hasSeen(seq, seq + lineEnd + 1 - before) ?? true
+    if (!hasSeen) return readInContext(store, seq, cb)
     cb(null, { data: bytes.subarray(before, textEnd), isDeleted: false })
   })
 }
@@ -129,10 +132,17 @@ class LinePeeker {
     if (lineEnd <= start || (before > 0 && bytes[offset] !== LINE_FEED)) return false
     const textEnd = withoutReturn(bytes, start, lineEnd)
     if (textEnd === start || textEnd - start > maxRecordSize) return false
+    if (!this.#hasSeen(seq, seq + lineEnd + 1 - start)) return false
     this.#nextSeq = seq + lineEnd - start + 1
     this.start = start
     this.end = textEnd
     return true
+  }
+
+  /** Whether these bytes need not be compared with their checksums. @type {(start: number, end: number) => boolean} */
+  #hasSeen (start, end) {
+    const { pages } = this.#store
+    return pages === null || pages.hasSeen(start, end)
   }
 
   /**

@@ -1,10 +1,11 @@
 'use strict'
 // Identifies a file before it is opened as a log: its framing, and the id of its log. A checked log begins with a
-// magic. An offset log begins with a frame whose two sizes and end agree. JSON Lines begin with an object.
+// magic. An offset log begins with a frame whose two sizes and end agree. JSON Lines begin with an object, or have the
+// file of sums beside them.
 
 const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { promisesOf } = require('@millrace/flow')
+const { promisesOf, toCallback } = require('@millrace/flow')
 const {
   AREA_SIZE, FRAME_HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, SUMS_SIZE, SUMS_SUFFIX, decodeFileHeader, encodeFileHeader,
   hasMagic, looksLikeLines, offsetFramings, readSums
@@ -21,13 +22,17 @@ const LOOK_SIZE = 64 * 1024
 /**
  * Writes nothing.
  * @param {BlockFileHandle} blocks  open and not empty
+ * @param {import('@millrace/block-file').Storage | undefined} storage
  * @param {string} expected  framing: any file that nothing else can have written is taken for lines, if it is `lines`
  * @param {(err: Error | null, framing?: 'checked' | 'lines' | OffsetFraming) => void} cb  ERR_LOG_UNKNOWN_FORMAT
  */
-function detectFraming (blocks, expected, cb) {
+function detectFraming (blocks, storage, expected, cb) {
   const [first, second] = HEADER_POSITIONS
   isChecked(blocks, first, (err, isOne) => {
     if (err || isOne) return cb(err, 'checked')
+    toCallback(peekSums(blocks.realPath, storage), (err, slot) => err || slot ? cb(err, 'lines') : detectOther())
+  })
+  const detectOther = () => {
     detectLegacy(blocks, (err, framing) => {
       if (err || framing) return cb(err, framing)
       // The second header comes last: a record of an offset log may hold the magic at its position.
@@ -37,7 +42,7 @@ function detectFraming (blocks, expected, cb) {
         areLines(blocks, (err, isOne) => err || isOne ? cb(err, 'lines') : cb(unknownFormat(blocks.path)))
       })
     })
-  })
+  }
 }
 
 /** @type {(blocks: BlockFileHandle, position: number, cb: (err: Error | null, isOne?: boolean) => void) => void} */

@@ -3,21 +3,26 @@
 // crash has left of a commit.
 
 const { promisesOf, toPromise } = require('@millrace/flow')
-const { crc32, findFirstLine, isWholeObject } = require('@millrace/framing')
-const { LinesCheckpoints, openSums } = require('../append/lines-checkpoints')
+const { SUMMED_SIZE, SumWalk, findFirstLine, isWholeObject } = require('@millrace/framing')
+const { LinesCheckpoints, openSums, openSumsToRead } = require('../append/lines-checkpoints')
 const { LinesStore } = require('../lines-store')
 const { LinesReader, findLineStart, locateLine } = require('../read/lines-reader')
-const { cutEnd } = require('./tail-copy')
+const { TailCopy, cutEnd } = require('./tail-copy')
 
 const MARK_SIZE = 3
 const PART_SIZE = 1024 * 1024
 /** What the lock says of the time before: no power cut has taken anything. */
 const NOTHING_LOST = ['intact', 'unsynced']
 
+/** What the lock says of it: no sync has failed since, or all that is read comes from the disk. */
+const SURELY_ON_DISK = ['intact', 'rebooted']
+
 /**
  * @typedef {import('../load').LogFile} LogFile
  * @typedef {import('../load').Recovery} Recovery
  * @typedef {import('../append/lines-checkpoints').FoundSlot} FoundSlot
+ * @typedef {{ slot: FoundSlot | null, walk: SumWalk | null, isTorn: boolean }} FoundCommit  `walk`: up to the commit's
+ *   end, or to its start if the file only has what came before it
  */
 
 /**
@@ -29,7 +34,7 @@ async function openLines (file) {
   const { blocks } = file
   const mark = await promisesOf(blocks).read(0, Math.min(blocks.size.value, MARK_SIZE))
   const store = new LinesStore(file, findFirstLine(mark))
-  if (blocks.flags === 'r') return { store, recovery: await findEnd(store, blocks.size.value) }
+  if (blocks.flags === 'r') return { store, recovery: await read(store) }
   const { checkpoints, slots } = await openSums(store)
   try {
     return { store, recovery: await recover(store, checkpoints, slots) }
@@ -52,11 +57,35 @@ async function findEnd (store, fileSize) {
   return store.end === fileSize ? null : torn(store.end, fileSize)
 }
 
+/**
+ * Opens a file that is not changed, and that another process may be writing.
+ * @type {(store: LinesStore) => Promise<Recovery | null>}
+ */
+async function read (store) {
+  const sums = await openSumsToRead(store)
+  // After the slots were read: what they say was written before.
+  if (sums !== null) await toPromise((cb) => store.blocks.refresh(cb))
+  const fileSize = store.blocks.size.value
+  const found = await findEnd(store, fileSize)
+  if (sums === null) return found
+  store.usePages(sums.pages)
+  store.beside = sums.pages
+  const { slots, slots: [newest] } = sums
+  store.noted = newest ?? null
+  if (newest === undefined) return found
+  // If the log was not closed, a power cut may have taken the newest commits.
+  const { slot } = await findCommit(store, slots, !newest.isClean)
+  store.promisedEnd = slot?.durable ?? 0
+  return withChange(store, found, slot === null ? describeChange(newest, fileSize) : null, newest.isChanged)
+}
+
 /** @type {(store: LinesStore, checkpoints: LinesCheckpoints, slots: FoundSlot[]) => Promise<Recovery | null>} */
 async function recover (store, checkpoints, slots) {
   const { blocks, file: { storage } } = store
+  const tailCopy = createTailCopy(store, slots)
+  const restoredEnd = await tailCopy.restore()
   const fileSize = blocks.size.value
-  const { slot, isTorn } = await findCommit(store, slots)
+  const { slot, walk, isTorn } = await findCommit(store, slots, mayBeCut(store, slots))
   await findEnd(store, isTorn && slot !== null ? slot.start : await findPowerCut(store, slots, slot))
   /** @type {Recovery | null} */
   let recovery = null
@@ -64,13 +93,60 @@ async function recover (store, checkpoints, slots) {
     recovery = torn(store.end, fileSize)
     recovery.keptAt = await cutEnd(blocks, store.end, fileSize, storage)
   }
-  if (slot === null && slots.length > 0) {
-    recovery = { ...recovery ?? torn(0, 0), changed: describeChange(slots[0], fileSize) }
-  }
-  checkpoints.begin({ end: store.end, durable: slot?.durable ?? 0, slot, isChanged: recovery !== null })
+  const change = slot === null && slots.length > 0 ? describeChange(slots[0], fileSize) : null
+  const { base, durable } = slot ?? { base: pageStart(store.end), durable: 0 }
+  const durableEnd = Math.max(durable, Math.min(restoredEnd, store.end))
+  const uncopied = slot === null ? null : await makeDurable(store, tailCopy, durableEnd)
+  if (uncopied) recovery = { ...recovery ?? torn(store.end, store.end), uncopied }
+  await checkpoints.begin({
+    walk: await walkTo(store, walk !== null && walk.end <= store.end ? walk : new SumWalk(base), store.end),
+    base,
+    durable: durableEnd,
+    slot,
+    isNews: store.end < fileSize || change !== null,
+    isChanged: change !== null,
+    isUnsure: !SURELY_ON_DISK.includes(blocks.past)
+  })
   store.useSums(checkpoints)
+  store.promisedEnd = checkpoints.durableEnd
   store.durableLast = await findLastLine(store, Math.min(checkpoints.durableEnd, store.end))
-  return recovery
+  return withChange(store, recovery, change, checkpoints.isChanged)
+}
+
+/**
+ * If a sync of an earlier session failed, what came after the durable end may be in the page cache only, and a sync
+ * would not bring it to the disk: see tail-copy.js.
+ * @type {(store: LinesStore, tailCopy: TailCopy, durable: number) => Promise<Recovery['uncopied'] | null>}
+ */
+async function makeDurable ({ blocks, end }, tailCopy, durable) {
+  if (SURELY_ON_DISK.includes(blocks.past) || durable >= end) return null
+  const range = { offset: durable, size: end - durable }
+  try {
+    await tailCopy.save(range)
+  } catch (err) {
+    return { ...range, cause: /** @type {Error} */ (err) }
+  }
+  await tailCopy.rewrite(range)
+  return null
+}
+
+/** @type {(store: LinesStore, slots: FoundSlot[]) => TailCopy} */
+function createTailCopy ({ blocks, file: { storage } }, [newest]) {
+  const header = { id: newest?.id ?? Buffer.alloc(16), salt: 0 }
+  const slot = newest === undefined ? null : { ...newest, reservedEnd: newest.isClean ? 0 : 1 }
+  return new TailCopy(blocks, { header, slot, lostSlot: false }, storage)
+}
+
+/**
+ * Says that another program has changed the file. Until somebody accepts that, no checksum before the end counts.
+ * @type {(store: LinesStore, recovery: Recovery | null, change: string | null, isChanged: boolean) => Recovery | null}
+ */
+function withChange (store, recovery, change, isChanged) {
+  if (change === null && !isChanged) return recovery
+  store.pages = null
+  const changed = `${change ?? 'another program has changed the file at an earlier time'}. The log takes what is there; ` +
+    'millrace repair --accept says that this is right'
+  return { ...recovery ?? torn(0, 0), changed }
 }
 
 /**
@@ -85,33 +161,50 @@ async function findPowerCut (store, [newest], slot) {
   return slot.takesLines ? findHole(store, slot.end) : slot.end
 }
 
-/**
- * Finds the newest commit whose bytes the file has, all of them or all before it. Only a power cut can have taken bytes
- * of an earlier commit than the last one, and none of a log that was closed: else somebody has changed the file.
- * @type {(store: LinesStore, slots: FoundSlot[]) => Promise<{ slot: FoundSlot | null, isTorn: boolean }>} `isTorn`: the
- *   file has what came before the commit
- */
-async function findCommit (store, slots) {
-  const { blocks } = store
-  const fileSize = blocks.size.value
-  const mayBeCut = !NOTHING_LOST.includes(blocks.past) && !slots[0]?.isClean
-  for (const slot of mayBeCut ? slots : slots.slice(0, 1)) {
-    if (slot.start > fileSize) continue
-    const startCrc = await sumOf(store, slot.base, slot.start, 0)
-    if (startCrc !== slot.startCrc) continue
-    const isWhole = slot.end <= fileSize && await sumOf(store, slot.start, slot.end, startCrc) === slot.endCrc
-    if (isWhole || !slot.isClean) return { slot, isTorn: !isWhole }
-  }
-  return { slot: null, isTorn: false }
+/** Only a power cut can have taken bytes of an earlier commit than the last one, and none of a log that was closed. */
+/** @type {(store: LinesStore, slots: FoundSlot[]) => boolean} */
+function mayBeCut ({ blocks }, slots) {
+  return !NOTHING_LOST.includes(blocks.past) && !slots[0]?.isClean
 }
 
-/** @type {(store: LinesStore, start: number, end: number, seed: number) => Promise<number>} */
-async function sumOf ({ blocks }, start, end, seed) {
-  let crc = seed
-  for (let at = start; at < end; at += PART_SIZE) {
-    crc = crc32(await promisesOf(blocks).read(at, Math.min(end, at + PART_SIZE)), crc)
+/**
+ * Finds the newest commit whose bytes the file has, all of them or all before it. If there is none, another program has
+ * changed the file. `triesAll`: not only the newest slot counts.
+ * @type {(store: LinesStore, slots: FoundSlot[], triesAll: boolean) => Promise<FoundCommit>}
+ */
+async function findCommit (store, slots, triesAll) {
+  const fileSize = store.blocks.size.value
+  for (const slot of triesAll ? slots : slots.slice(0, 1)) {
+    if (slot.start > fileSize) continue
+    const start = await walkTo(store, new SumWalk(slot.base), slot.start)
+    if (start.crc !== slot.startCrc) continue
+    const end = start.fork()
+    end.pages = [...start.pages]
+    const isWhole = slot.end <= fileSize && (await walkTo(store, end, slot.end)).crc === slot.endCrc
+    if (isWhole || !slot.isClean) return { slot, walk: isWhole ? end : start, isTorn: !isWhole }
   }
-  return crc
+  return { slot: null, walk: null, isTorn: false }
+}
+
+/** Of all of the file. @type {(store: LinesStore, onProgress: (position: number) => void) => Promise<SumWalk>} */
+function sumLines (store, onProgress) {
+  return walkTo(store, new SumWalk(0), store.end, onProgress)
+}
+
+/**
+ * @type {(store: LinesStore, walk: SumWalk, end: number, onProgress?: (position: number) => void) => Promise<SumWalk>}
+ */
+async function walkTo ({ blocks }, walk, end, onProgress = () => {}) {
+  while (walk.end < end) {
+    onProgress(walk.end)
+    walk.add(await promisesOf(blocks).read(walk.end, Math.min(end, walk.end + PART_SIZE)))
+  }
+  return walk
+}
+
+/** @param {number} position */
+function pageStart (position) {
+  return position - position % SUMMED_SIZE
 }
 
 /**
@@ -137,7 +230,7 @@ function torn (end, fileSize) {
 /** @type {(slot: FoundSlot, fileSize: number) => string} */
 function describeChange ({ end, durable }, fileSize) {
   const found = fileSize < durable ? `it has ${fileSize} bytes, and had ${durable} on stable storage` : `its bytes before ${end} are others`
-  return `another program has changed the file: ${found}. The log takes what is there`
+  return `another program has changed the file: ${found}`
 }
 
 /** Without waiting: the file was just made, and is empty. @param {LogFile} file */
@@ -178,3 +271,4 @@ async function findLastLine (store, before) {
 
 exports.openLines = openLines
 exports.openNewLines = openNewLines
+exports.sumLines = sumLines

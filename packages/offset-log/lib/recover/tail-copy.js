@@ -20,7 +20,10 @@ const UNFINISHED_SUFFIX = '.new'
 
 /**
  * @typedef {import('../load').BlockFile} BlockFileHandle
- * @typedef {import('@millrace/framing').Head} Head
+ * @typedef {object} CopiedHead  what a copy must know of the log
+ * @property {{ id: Buffer, salt: number }} header
+ * @property {{ sequence: number, reservedEnd: number, end: number } | null} slot  the newest one
+ * @property {boolean} lostSlot
  * @typedef {import('@millrace/block-file').Storage} Storage
  * @typedef {{ offset: number, size: number }} Range  of the log's file, in bytes
  * @typedef {Range & { id: Buffer, sequence: number }} Described  by the head of a copy
@@ -35,7 +38,7 @@ class TailCopy {
 
   /**
    * @param {BlockFileHandle} blocks  the log's file
-   * @param {Head} head
+   * @param {CopiedHead} head
    * @param {Storage} [storage]
    */
   constructor (blocks, head, storage = fileStorage) {

@@ -1,8 +1,9 @@
 'use strict'
 
+const { misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { refuseFolder } = require('../folder')
-const { countRanges, countRecords, describeRange } = require('../report')
+const { countRanges, countRecords, describeRange, describeSize } = require('../report')
 const { storageOf } = require('../source')
 const { formatCount } = require('../text')
 
@@ -18,20 +19,23 @@ exports.command = {
   ],
   options: [
     { flags: '--write', description: 'make the new log' },
+    { flags: '--accept', description: 'take the text of a log of lines as it is, after another program has changed it' },
     {
       flags: '--framing <name>',
       description: 'the framing of the log, if its beginning is too damaged to show it',
-      choices: ['checked', 'offset32', 'offset48', 'offset53']
+      choices: ['checked', 'lines', 'offset32', 'offset48', 'offset53']
     },
     { flags: '--json', description: 'print one line of JSON' }
   ],
   examples: [
     ['millrace repair events.log', 'what could be saved, and what is lost'],
-    ['millrace repair events.log repaired.log --write', 'makes repaired.log']
+    ['millrace repair events.log repaired.log --write', 'makes repaired.log'],
+    ['millrace repair --accept events.jsonl', 'says that a change with an editor was right']
   ],
   async run ({ args, options, shell }) {
     const { repair } = require('@millrace/repair')
     await refuseFolder(args.file, `repair works on one file. millrace verify ${args.file} says which files are damaged; repair each of them`)
+    if (options.accept) return accept(shell, args, options)
     const target = args.target ?? `${args.file}.repaired`
     const progress = shell.progress(options.write ? 'repairing' : 'examining')
     let report
@@ -50,6 +54,24 @@ exports.command = {
     else printReport(shell, report, args.file)
     return options.write || report.isSound ? 0 : 1
   }
+}
+
+/**
+ * @type {(shell: import('../shell').Shell, args: Record<string, any>, options: Record<string, any>) => Promise<number>}
+ */
+async function accept (shell, { file, target }, options) {
+  const { accept } = require('@millrace/repair')
+  if (target !== undefined || options.write) throw misuse('repair --accept changes no text: it takes one file, and neither a target nor --write')
+  const progress = shell.progress('reading')
+  const { framing } = options
+  const report = await accept(file, {
+    framing,
+    signal: shell.signal,
+    onProgress: ({ position, size }) => progress.update(position, size)
+  }).finally(() => progress.end())
+  if (options.json) shell.print(JSON.stringify(report))
+  else shell.print(`${escapeControls(file)}: ${report.changed === null ? 'nothing had changed' : 'its text is accepted'}; ${describeSize(report.size)}`)
+  return 0
 }
 
 /**

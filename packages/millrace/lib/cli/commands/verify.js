@@ -24,7 +24,7 @@ exports.command = {
     {
       flags: '--framing <name>',
       description: 'the framing of the log, if its beginning is too damaged to show it',
-      choices: ['checked', 'offset32', 'offset48', 'offset53']
+      choices: ['checked', 'lines', 'offset32', 'offset48', 'offset53']
     },
     { flags: '-q, --quiet', description: 'print nothing; only the exit code tells the result' },
     { flags: '--json', description: 'print one line of JSON' }
@@ -143,10 +143,11 @@ function printSummary (shell, report) {
     const what = tail.isZeros ? 'zeros behind the end' : 'a last write that was cut off'
     shell.print(`bytes ${tail.offset} to ${tail.offset + tail.size}: ${what}; the next open for writing cuts it`)
   }
+  if (report.changed !== null) shell.print(shell.style('red', escapeControls(report.changed)))
   if (undeleted > 0) shell.print(`${formatCount(undeleted)} deletion${undeleted === 1 ? ' is' : 's are'} undone: the disk brought back old pages`)
   if (unanchoredCount > 0) shell.print(`${formatCount(unanchoredCount)} range${unanchoredCount === 1 ? '' : 's'} may be left over from writes that were taken back`)
   const found = [framing ?? 'empty', describeSize(size), countRecords(records)]
   if (erased > 0) found.push(`${formatCount(erased)} deleted`)
-  const verdict = report.isSound ? shell.style('green', 'whole') : shell.style('red', `damaged in ${countRanges(damageCount, damageSize)}`)
+  const verdict = report.isSound ? shell.style('green', 'whole') : shell.style('red', damageCount === 0 && report.changed !== null ? 'changed' : `damaged in ${countRanges(damageCount, damageSize)}`)
   shell.print(`${escapeControls(path)}: ${verdict}; ${found.join(', ')}`)
 }
