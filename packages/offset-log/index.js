@@ -16,6 +16,7 @@ const { OffsetLog } = require('./lib/offset-log')
  * @typedef {import('./lib/contract').ScanOptions} ScanOptions
  * @typedef {import('./lib/contract').SyncOptions} SyncOptions
  * @typedef {import('./lib/contract').AppendOptions} AppendOptions
+ * @typedef {import('./lib/contract').AppendCondition} AppendCondition
  * @typedef {import('./lib/contract').AppendSyncOptions} AppendSyncOptions
  * @typedef {import('./lib/contract').Partition} Partition
  * @typedef {import('./lib/contract').RecordRun} RecordRun

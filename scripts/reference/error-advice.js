@@ -129,6 +129,12 @@ exports.groups = [
         todo: 'Await `log.ready()` before the first `flushSync`. If you can wait, await `log.sync()` instead. On a segmented ' +
           'log, await `append`, or raise `maxSize`.'
       },
+      ERR_APPEND_CONDITION: {
+        means: 'The append had a condition (`if`), and the record at `seq`, which is after `since`, matches it. Nothing was ' +
+          'written. The record can be read.',
+        todo: 'Read the records after your `since`, up to `seq` at least, decide again, and append with the newer `since`. ' +
+          'Repeated refusals mean that several writers contend for the same key.'
+      },
       ERR_LOG_OVERLOADED: {
         means: '`maxPendingSize` bytes or more wait to be appended, so this append was refused. Nothing of it was written.',
         todo: 'The program appends faster than the disk writes, and does not wait. Await each append, or `log.drained()` ' +

@@ -23,6 +23,7 @@ exports.codes = Object.freeze({
   ERR_LOG_CORRUPT: 'the bytes of the log contradict each other at the offset given',
   ERR_LOG_POISONED: 'a write or a sync failed so that nothing more can be promised; close the log and open it again',
   ERR_LOG_NOT_READY: 'the log cannot be flushed without waiting now: it is being opened, or replaced by its compacted copy, or begins a segment',
+  ERR_APPEND_CONDITION: 'a record matches the condition of the append; nothing was written, and seq says which record',
   ERR_LOG_OVERLOADED: 'more bytes wait to be appended than maxPendingSize allows; nothing was written',
   ERR_LOG_FULL: 'the append would go past the last position of the framing, or the stream on the server is full',
   ERR_LOG_WAS_DIVERTED: 'a log writer could not use its log for a while; it can now, and says how many records went to standard error',

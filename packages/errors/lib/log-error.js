@@ -21,6 +21,7 @@
  * @property {number} [offset]  a byte position, in the file or in the record that was being decoded
  * @property {string | Array<string | number>} [path]  the path of the file, or the keys that lead to a value
  * @property {number} [index]  the index of the value in its batch
+ * @property {number} [seq]  of the record that an append was refused for
  * @property {Holder} [holder]  the holder of the lock that was asked for
  *
  * @typedef {object} Holder
@@ -46,6 +47,7 @@ class LogError extends Error {
     if (details.offset !== undefined) this.offset = details.offset
     if (details.path !== undefined) this.path = details.path
     if (details.index !== undefined) this.index = details.index
+    if (details.seq !== undefined) this.seq = details.seq
     if (details.holder !== undefined) this.holder = details.holder
   }
 }

@@ -59,6 +59,7 @@ tape('tour: what it cannot do, it refuses', async (t) => {
   await log.ready()
   t.equal(log.supports.compact, false)
   t.equal((await failureOf(() => log.compact())).code, 'ERR_NOT_SUPPORTED')
+  t.equal((await failureOf(() => log.append('a', { if: { where: [] } }))).code, 'ERR_NOT_SUPPORTED')
 })
 
 tape('tour: a log is shipped to a stream, each record once', async (t) => {

@@ -54,6 +54,14 @@ tape('slots: append gives the seq of each record of a batch, and what a merged l
   await merged.close()
 })
 
+tape('slots: append refuses a condition, which other processes could break', async (t) => {
+  const log = SlotLog(newPath(), { codec })
+  t.equal((await failureOf(() => log.append('a', { if: { where: [] } }))).code, 'ERR_NOT_SUPPORTED')
+  const byCallback = await new Promise((resolve) => log.append('a', { if: { where: [] } }, resolve))
+  t.equal(byCallback.code, 'ERR_NOT_SUPPORTED')
+  await log.close()
+})
+
 tape('slots: the first free one, and one that was closed is free again', async (t) => {
   const folder = newPath('logs')
   const [first, second] = [SlotLog(folder, { codec }), SlotLog(folder, { codec, slots: 2 })]

@@ -68,6 +68,18 @@ class Appender {
     else this.append([], 0, () => cb(), false)
   }
 
+  /**
+   * Whether a record that was appended and cannot be read yet matches. Of those, all bytes are in memory.
+   * @param {(record: Buffer) => boolean} isMatch
+   */
+  hasUnread (isMatch) {
+    return this.#commits.list.some(({ state, records, recordCount }) => {
+      if (state === 'shown' || state === 'failed') return false
+      for (let index = 0; index < recordCount; index++) if (isMatch(records[index])) return true
+      return false
+    })
+  }
+
   /** Makes appends wait until `release`. @returns {Promise<void>}  resolves once no write is in progress */
   hold () {
     return new Promise((resolve) => {

@@ -8,7 +8,7 @@ const { LogError, asError, misuse } = require('@millrace/errors')
 const { abortable, callbackOrPromise, createSettler, toCallback, toPromise } = require('@millrace/flow')
 const { closedError, notReady, unreadable } = require('./errors')
 const { Getter } = require('./getter')
-const { parseAppend } = require('./options')
+const { parseAppend, parseCondition } = require('./options')
 const { parseRange } = require('./range')
 const { scan } = require('./scan')
 const { createFailedSource, createSource } = require('./source')
@@ -22,7 +22,9 @@ const { RecordStream } = require('./stream')
  * @typedef {import('./range').Range} Range
  * @typedef {{ file: LogFile, options: any }} Within  what a read reads, and the options that are left to check
  *
- * @typedef {{ backPressure: import('./back-pressure').BackPressure }} Appends  the part that appends
+ * @typedef {{ backPressure: import('./back-pressure').BackPressure } &
+ *   Partial<import('./append-condition').Queue>} Appends  the part that appends; only with the calls of a queue can it
+ *   append with a condition
  */
 
 /**
@@ -68,6 +70,8 @@ class BaseLog {
     this._lifecycle = file.lifecycle
     this._getter = new Getter(file)
     this._appender = appender
+    /** Decides about conditions; null until the first. @type {import('./append-condition').Conditions | null} */
+    this._conditions = null
     this._kind = kind
     this._instead = instead
     /** flumedb offers these methods of the log as its own. */
@@ -108,12 +112,51 @@ class BaseLog {
   /** @type {(values: unknown, options: any, cb: Callback<any>) => void} */
   #appendWith (values, options = {}, cb) {
     let givesSeqs
+    let condition
     try {
       givesSeqs = parseAppend('append', options)
+      condition = parseCondition(options)
     } catch (err) {
       return this._lifecycle.run('append', cb, (cb) => cb(asError(err, 'append: an option')))
     }
-    this._append(values, cb, givesSeqs)
+    if (condition === null) this._append(values, cb, givesSeqs)
+    else this.#appendIf(condition, values, cb, givesSeqs)
+  }
+
+  /**
+   * @param {import('./options').Condition} condition
+   * @param {unknown} values
+   * @param {Callback<any>} cb
+   * @param {boolean} givesSeqs
+   */
+  #appendIf (condition, values, cb, givesSeqs) {
+    const { hasUnread, backPressure } = this._appender
+    if (hasUnread === undefined) {
+      return this._runWrite('append', cb, (cb) => cb(this._notSupported('append with if', 'append without it')))
+    }
+    if (backPressure.overload !== null) return nextTick(cb, backPressure.overload)
+    /** @type {Buffer | Buffer[]} */
+    let records
+    try {
+      records = this._file.codec.encodeAll(values)
+    } catch (err) {
+      return this._runWrite('append', cb, (cb) => cb(unreadable(err)))
+    }
+    // While it is decided, it counts as pending, and closing waits.
+    const free = this.#reserve(sizeOf(records))
+    this._runWrite('append', (err, result) => {
+      free()
+      if (err) cb(err)
+      else cb(null, result)
+    }, (cb) => {
+      const { Conditions } = require('./append-condition')
+      this._conditions ??= new Conditions(this._file, /** @type {any} */ (this._appender))
+      this._conditions.decide(condition, () => {
+        free()
+        this._conditions?.note(records)
+        this._appendRecords(records, cb, givesSeqs)
+      }, cb)
+    })
   }
 
   /**
@@ -133,6 +176,7 @@ class BaseLog {
       return this._runWrite('append', cb, (cb) => cb(unreadable(err)))
     }
     // Usually the log is open. Then nothing but the records is allocated here.
+    if (this._conditions !== null) this._conditions.note(records)
     if (this._lifecycle.isOpen) this._appendRecords(records, cb, givesSeqs, own)
     else this.#appendLater(records, cb, givesSeqs, own)
   }
@@ -142,20 +186,26 @@ class BaseLog {
    * @type {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean, own: unknown) => void}
    */
   #appendLater (records, cb, givesSeqs, own) {
-    let size = sizeOf(records)
-    this._appender.backPressure.reserve(size)
-    const free = () => {
-      this._appender.backPressure.free(size)
-      size = 0
-    }
+    const free = this.#reserve(sizeOf(records))
     this._lifecycle.run('append', (err, result) => {
       free()
       if (err) cb(err)
       else cb(null, result)
     }, (cb) => {
       free()
+      this._conditions?.note(records)
       this._appendRecords(records, cb, givesSeqs, own)
     })
+  }
+
+  /** @param {number} size  of records that count as pending before they are appended @returns {() => void} ends that */
+  #reserve (size) {
+    const { backPressure } = this._appender
+    backPressure.reserve(size)
+    return () => {
+      backPressure.free(size)
+      size = 0
+    }
   }
 
   /**

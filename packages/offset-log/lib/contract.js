@@ -20,7 +20,16 @@
  * @property {boolean | undefined} [seqs]  True gives an array with the seqs of all records, in their order. A single
  *   value gives an array of one seq, an empty batch an empty array. False, the default, gives the seq of the last
  *   record.
- * @typedef {SyncOptions & AppendOptions} AppendSyncOptions  of `appendSync`
+ * @property {AppendCondition | undefined} [if]  Appends only if no record matches, else fails with
+ *   ERR_APPEND_CONDITION. Not for `appendSync`.
+ * @typedef {object} AppendCondition  Decided against every record that can be read, and every append that is in front
+ *   of this one in the queue; nothing comes between the decision and the append. Records after `since` may have to be
+ *   read. Appends without a condition do not wait for that, so those that are made meanwhile come first. Records that
+ *   were deleted, or dropped by retention, do not count.
+ * @property {Where} where  No record may match it.
+ * @property {number | undefined} [since]  Only records above this seq count, such as the last one that the caller has
+ *   seen; all by default.
+ * @typedef {SyncOptions & Pick<AppendOptions, 'seqs'>} AppendSyncOptions  of `appendSync`
  * @typedef {object} ReadAhead
  * @property {number} [highWaterMark]  How many records the stream reads ahead; 16 by default, as in Node.js.
  * @typedef {import('./partitions').Partition} Partition

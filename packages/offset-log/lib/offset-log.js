@@ -136,7 +136,9 @@ class Log extends BaseLog {
     const isSynced = parseFlush('appendSync', options)
     const givesSeqs = parseAppend('appendSync', options)
     this._checkCanWriteNow('appendSync', false)
-    return this._appendRecordsNow(this._file.codec.encodeAll(values), isSynced, givesSeqs)
+    const records = this._file.codec.encodeAll(values)
+    this._conditions?.note(records)
+    return this._appendRecordsNow(records, isSynced, givesSeqs)
   }
 
   /** @type {(given: Buffer | Buffer[], isSynced: boolean, givesSeqs: boolean) => any} an array is a batch */

@@ -138,6 +138,16 @@ class Sink {
     this.#log._appendRecords(records, cb, givesSeqs)
   }
 
+  /** As of the appender. @type {(isMatch: (record: Buffer) => boolean) => boolean} */
+  hasUnread (isMatch) {
+    return this.#log._appender.hasUnread(isMatch)
+  }
+
+  /** Calls back once all earlier appends are written or have failed. @param {() => void} cb */
+  flush (cb) {
+    this.#log._appender.flush(cb)
+  }
+
   /** Appends before it returns. @type {(records: Buffer | Buffer[], isSynced: boolean, givesSeqs: boolean) => any} */
   appendNow (records, isSynced, givesSeqs) {
     return this.#log._appendRecordsNow(records, isSynced, givesSeqs)

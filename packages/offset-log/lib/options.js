@@ -2,7 +2,7 @@
 // Checks the options of an offset log and fills in the defaults.
 
 const { fileStorage, parseFileMode, withFileMode } = require('@millrace/block-file')
-const { checkNames, misuse } = require('@millrace/errors')
+const { LogError, checkNames, misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { RecordCodec } = require('./codec')
 const { createFileHeader, encodeHead, offsetFramings } = require('@millrace/framing')
@@ -18,7 +18,7 @@ const KNOWN = ['codec', 'framing', 'id', 'blockSize', 'flags', 'cache', 'fsync',
   'lock', 'lockTimeout', 'mustExist', 'errorIfExists', 'strict', 'signal', 'storage', 'mode']
 
 /** By call. */
-const CALL_OPTIONS = { flushSync: ['sync'], append: ['seqs'], appendSync: ['sync', 'seqs'] }
+const CALL_OPTIONS = { flushSync: ['sync'], append: ['seqs', 'if'], appendSync: ['sync', 'seqs', 'if'] }
 
 /** @typedef {'checked' | 'lines' | 'offset32' | 'offset48' | 'offset53'} FramingName */
 
@@ -147,15 +147,42 @@ function parseFlush (call, options) {
 /**
  * Checks the options of `append` and `appendSync`.
  * @param {'append' | 'appendSync'} call
- * @param {{ seqs?: boolean | undefined }} options
+ * @param {{ seqs?: boolean | undefined, if?: unknown }} options
  * @returns {boolean}  whether to give the seqs of all records
- * @throws {TypeError} ERR_INVALID_ARGUMENT
+ * @throws {TypeError} ERR_INVALID_ARGUMENT; ERR_NOT_SUPPORTED
  */
 function parseAppend (call, options) {
   checkOptions(call, options, CALL_OPTIONS[call])
   const { seqs = false } = options
+  if (call === 'appendSync' && options.if !== undefined) {
+    throw new LogError('ERR_NOT_SUPPORTED', 'appendSync: to decide about a condition may take reading the log; await append with if')
+  }
   if (typeof seqs !== 'boolean') throw misuse(`${call}: seqs must be true or false, got ${String(seqs)}`)
   return seqs
+}
+
+/**
+ * @typedef {{ where: import('@millrace/where').Filter[], since: number }} Condition  no record after `since` may match
+ */
+
+/**
+ * The condition of an `append`.
+ * @param {{ if?: unknown }} options  the other ones are checked
+ * @returns {Condition | null}  null if there is none
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseCondition ({ if: given }) {
+  if (given === undefined) return null
+  if (given === null || typeof given !== 'object') throw misuse(`append: if must be { where, since }, got ${String(given)}`)
+  checkNames('append: if', given, ['where', 'since'])
+  const { where, since = -1 } = /** @type {Record<string, any>} */ (given)
+  if (where === undefined) throw misuse('append: if must have a where; an empty list matches every record')
+  if (!Number.isSafeInteger(since) || since < -1) throw misuse(`append: since of if must be a seq, or -1, got ${String(since)}`)
+  try {
+    return { where: require('@millrace/where').parseWhere(where), since }
+  } catch (err) {
+    throw err instanceof TypeError ? misuse(`append: if: ${err.message}`) : err
+  }
 }
 
 /** @type {(call: string, options: object, known: readonly string[]) => void} throws ERR_INVALID_ARGUMENT */
@@ -171,4 +198,5 @@ function checkOneOf (name, value, choices) {
 
 exports.parseOptions = parseOptions
 exports.parseAppend = parseAppend
+exports.parseCondition = parseCondition
 exports.parseFlush = parseFlush

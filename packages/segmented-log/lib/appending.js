@@ -387,6 +387,22 @@ class Appending {
     }
   }
 
+  /**
+   * Whether a record that was appended matches, of those that cannot be read yet.
+   * @param {(record: Buffer) => boolean} isMatch
+   */
+  hasUnread (isMatch) {
+    const isWaiting = this.#queue.some(({ records }) => [records].flat().some(isMatch))
+    // The segments in front of the newest one are durable.
+    return isWaiting || sinkOf(this.#core.segments.last).hasUnread(isMatch)
+  }
+
+  /** Calls back once all earlier appends are written or have failed. @param {() => void} cb */
+  flush (cb) {
+    if (this.#queue.length === 0) sinkOf(this.#core.segments.last).flush(cb)
+    else this.settled().then(() => this.flush(cb))
+  }
+
   /** @returns {Promise<void>}  once nothing waits for a segment */
   async settled () {
     while (this.#rolling !== null) await this.#rolling.catch(() => {})

@@ -178,6 +178,7 @@ class Log extends BaseLog {
     const givesSeqs = parseAppend('appendSync', options)
     this._checkCanWriteNow('appendSync', false)
     const records = this.#core.options.codec.encodeAll(values)
+    this._conditions?.note(records)
     return this._appender.appendNow(records, sizeOf(records), isSynced, givesSeqs)
   }
 

@@ -1,0 +1,130 @@
+'use strict'
+// Appends that hold only if: `append(values, { if: { where, since } })` appends unless a record after `since` matches.
+//
+// No other append may come between the decision and the append. But to decide may take reading the file, and appends
+// without a condition must not wait for that. So a decision takes the end of the log as it is now. It tests what waits
+// to be written, reads up to the end, and meanwhile is told of each further append (`note`). When it has read all, it
+// knows every record that is in front of it in the queue, and joins the queue in the same turn:
+//
+//     begin ──> reading ──> holds: appended
+//       ^          │ ├────> refused: a record that was read matches
+//       │          v
+//       └─────── waiting, if a record matches that cannot be read yet: until it is written, or that has failed
+//
+// So a refusal always names a record that can be read. A log that gets no such append loads none of this.
+
+const { LogError } = require('@millrace/errors')
+const { toPromise } = require('@millrace/flow')
+const { scan } = require('./scan')
+
+/**
+ * @typedef {import('./load').LogFile} LogFile
+ * @typedef {import('./options').Condition} Condition
+ * @typedef {(record: Buffer) => boolean} IsMatch
+ * @typedef {{ isMatch: IsMatch, isHit: boolean }} Watch  `isHit`: whether a record that cannot be read yet matches
+ */
+
+/**
+ * What appends, and knows what it has not written yet.
+ * @typedef {object} Queue
+ * @property {(isMatch: IsMatch) => boolean} hasUnread  whether a record that was appended matches, of those that cannot
+ *   be read yet
+ * @property {(cb: () => void) => void} flush  calls back once all earlier appends are written or have failed
+ */
+
+class Conditions {
+  #file
+  #queue
+  /** Of the decisions that are being made. @type {Set<Watch>} */
+  #watches = new Set()
+
+  /** @param {LogFile} file  @param {Queue} queue */
+  constructor (file, queue) {
+    this.#file = file
+    this.#queue = queue
+  }
+
+  /** Called for every append, in the turn in which it joins the queue. @param {Buffer | Buffer[]} records */
+  note (records) {
+    if (this.#watches.size === 0) return
+    for (const watch of this.#watches) {
+      watch.isHit ||= Array.isArray(records) ? records.some(watch.isMatch) : watch.isMatch(records)
+    }
+  }
+
+  /**
+   * @param {Condition} condition
+   * @param {() => void} accept  must append before it returns
+   * @param {(err: Error) => void} refuse  gets ERR_APPEND_CONDITION, or why it cannot be decided
+   */
+  decide (condition, accept, refuse) {
+    const { codec, since, blocks: { path } } = this.#file
+    /** @type {IsMatch} */
+    let isMatch
+    try {
+      const test = /** @type {import('./codec').RecordFilter} */ (codec.compile(condition.where))
+      isMatch = (record) => test(record, 0, record.length)
+    } catch (err) {
+      return refuse(/** @type {Error} */ (err))
+    }
+    // Whoever has read everything, and is alone, does not wait.
+    if (condition.since >= Number(since.value) && !this.#queue.hasUnread(isMatch)) return accept()
+    this.#decideSlowly(condition, isMatch, accept).then((seq) => {
+      if (seq !== null) refuse(conflict(path, seq, condition.since))
+    }, refuse)
+  }
+
+  /** @type {(condition: Condition, isMatch: IsMatch, accept: () => void) => Promise<number | null>} the conflict */
+  async #decideSlowly ({ where, since }, isMatch, accept) {
+    for (let from = since + 1; ;) {
+      const { end, since: { value: last } } = this.#file
+      const watch = { isMatch, isHit: this.#queue.hasUnread(isMatch) }
+      this.#watches.add(watch)
+      try {
+        const seq = from <= Number(last) ? await this.#findFirst(where, from, end) : null
+        if (seq !== null) return seq
+        // Nothing may run between this look and the append: so it is not left to whoever awaits the result.
+        if (!watch.isHit) {
+          this.#watches.delete(watch)
+          accept()
+          return null
+        }
+        await new Promise((resolve) => this.#queue.flush(() => resolve(null)))
+      } finally {
+        this.#watches.delete(watch)
+      }
+      from = Math.max(from, end)
+    }
+  }
+
+  /** @type {(where: Condition['where'], from: number, stop: number) => Promise<number | null>} */
+  async #findFirst (where, from, stop) {
+    /** @type {number | null} */
+    let found = null
+    /** @type {import('./range').Range} */
+    const range = {
+      from: Math.max(0, from),
+      stop,
+      reverse: false,
+      live: false,
+      old: true,
+      limit: 1,
+      where,
+      // A record that is lost to damage may be a conflict. One that retention has dropped is gone, as a deleted one.
+      skipsDamage: false,
+      skipsRetained: true,
+      signal: null
+    }
+    await toPromise((cb) => scan(this.#file, range, ({ seqs }) => { found = seqs[0] }, cb))
+    return found
+  }
+}
+
+/** @type {(path: string, seq: number, since: number) => LogError} */
+function conflict (path, seq, since) {
+  const after = since < 0 ? '' : `, which is after ${since},`
+  return new LogError('ERR_APPEND_CONDITION', `append: the record at ${seq} of ${path}${after} matches the condition, so ` +
+    'nothing was appended; read what is new, decide again, and append with a newer since', { path, seq })
+}
+
+exports.Conditions = Conditions
