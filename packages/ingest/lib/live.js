@@ -9,9 +9,13 @@
 // comes back. An event of the type `cursor`, without data, has only that id: it is sent when the client connects and
 // now and then, so that who has got nothing yet, or looks for little, comes back to the right place too. An event
 // `gone` says that records were dropped before the client had seen them, or that the log does not know its id.
+//
+// In a log of lines any program can change what a seq leads to. So an id has a checksum of the record there, too. If
+// the record is another one, the client gets the whole segment again.
 
 const { once } = require('node:events')
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers')
+const { crc32 } = require('node:zlib')
 const { onAbort } = require('@millrace/flow')
 const { firstPiece } = require('./reading')
 const { showRecord } = require('./record')
@@ -24,7 +28,7 @@ const HOLD_MS = 15_000
 /** An id that moves without records is sent so often. */
 const CURSOR_MS = 1000
 const CHUNK_LENGTH = 16 * 1024
-const ID = /^(-1|\d{1,16})$/
+const ID = /^(-1|\d{1,16})(?:-([0-9a-f]{8}))?$/
 const HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-store',
@@ -45,7 +49,7 @@ const HEADERS = {
  * @property {import('./reading').Filter} filter
  * @property {import('./scans').Scans} scans
  *
- * @typedef {{ cursor: number, isCut: boolean }} Place  `isCut`: something is missing there
+ * @typedef {{ cursor: number, id: string, isCut: boolean }} Place  `isCut`: something is missing there
  */
 
 /** An answer that goes on, and what its client knows. */
@@ -54,9 +58,9 @@ class EventStream {
   #stallMs
   #gone = new AbortController()
   #heartbeat
-  /** The id that the client has, and since when. @type {number | null} */
-  #cursor = null
-  #cursorMs = 0
+  /** The id that the client has, and since when. @type {string | null} */
+  #id = null
+  #idMs = 0
 
   /**
    * @param {import('node:http').ServerResponse} response
@@ -69,7 +73,7 @@ class EventStream {
     response.writeHead(200, HEADERS)
     response.write(`retry: ${RETRY_MS}\n\n`)
     this.#heartbeat = setInterval(() => {
-      if (!response.writableNeedDrain) response.write(this.#cursor === null ? ':\n\n' : markOf('cursor', this.#cursor))
+      if (!response.writableNeedDrain) response.write(this.#id === null ? ':\n\n' : markOf('cursor', this.#id))
     }, heartbeatMs).unref()
   }
 
@@ -82,15 +86,15 @@ class EventStream {
 
   /**
    * Sends events, and what they go up to. Resolves once there is room for more.
-   * @type {(text: string, cursor: number) => Promise<void>}
+   * @type {(text: string, id: string) => Promise<void>}
    */
-  async send (text, cursor) {
+  async send (text, id) {
     const now = performance.now()
-    const isDue = cursor !== this.#cursor && now - this.#cursorMs >= CURSOR_MS
-    if (this.#cursor === null) text = `: connected\n\n${text || markOf('cursor', cursor)}`
-    else if (text === '' && isDue) text = markOf('cursor', cursor)
-    if (text !== '') this.#cursorMs = now
-    this.#cursor = cursor
+    const isDue = id !== this.#id && now - this.#idMs >= CURSOR_MS
+    if (this.#id === null) text = `: connected\n\n${text || markOf('cursor', id)}`
+    else if (text === '' && isDue) text = markOf('cursor', id)
+    if (text !== '') this.#idMs = now
+    this.#id = id
     if (text !== '' && !this.#response.write(text)) await this.#drained()
   }
 
@@ -112,9 +116,20 @@ class EventStream {
   }
 }
 
-/** An event without data. @type {(type: 'cursor' | 'gone', id: number) => string} */
+/** An event without data. @type {(type: 'cursor' | 'gone', id: string) => string} */
 function markOf (type, id) {
   return `event: ${type}\nid: ${id}\ndata:\n\n`
+}
+
+/** The id of a record. @type {(log: Log, seq: number, bytes: Uint8Array) => string} */
+function idOf ({ supports }, seq, bytes) {
+  return supports.uniqueSeqs ? String(seq) : `${seq}-${crc32(bytes).toString(16).padStart(8, '0')}`
+}
+
+/** The id of a place where a record may be. @type {(log: Log, seq: number) => Promise<string>} */
+async function idAt (log, seq) {
+  const bytes = log.supports.uniqueSeqs || seq === -1 ? null : await log.get(seq).catch(() => null)
+  return bytes === null ? String(seq) : idOf(log, seq, bytes)
 }
 
 /**
@@ -129,7 +144,7 @@ async function serveLive (stream, logs, { name, lastId, from, filter, scans }) {
   await logs.whenOpen(signal)
   const isNew = !logs.names.has(name)
   // Who has no place yet comes back to the begin, whenever the log is made.
-  if (isNew && !signal.aborted && !lastId && from === null) await stream.send('', -1)
+  if (isNew && !signal.aborted && !lastId && from === null) await stream.send('', '-1')
   await logs.whenKnown(name, signal)
   clearTimeout(timer)
   if (signal.aborted) return
@@ -139,7 +154,7 @@ async function serveLive (stream, logs, { name, lastId, from, filter, scans }) {
   try {
     const now = isNew ? -1 : Number(entry.log.since.value)
     const place = await findPlace(entry.log, lastId, from, now)
-    await stream.send(place.isCut ? markOf('gone', place.cursor) : '', place.cursor)
+    await stream.send(place.isCut ? markOf('gone', place.id) : '', place.id)
     await follow(stream, entry.log, place, { filter, scans })
   } finally {
     forget()
@@ -152,10 +167,37 @@ async function serveLive (stream, logs, { name, lastId, from, filter, scans }) {
  * @type {(log: Log, lastId: string | undefined, from: number | null, now: number) => Promise<Place>}
  */
 async function findPlace (log, lastId = '', from, now) {
-  const isOurs = ID.test(lastId) && Number.isSafeInteger(Number(lastId))
+  const [, text = '', checksum] = ID.exec(lastId) ?? []
+  const isOurs = text !== '' && Number.isSafeInteger(Number(text))
   // An id of another server, or of one that was at this address before.
   const isForeign = lastId !== '' && !isOurs
-  const cursor = isOurs ? Number(lastId) : from === null ? now : from - 1
+  const cursor = isOurs ? Number(text) : from === null ? now : from - 1
+  const found = checksum === undefined || log.supports.uniqueSeqs
+    ? await findSeq(log, cursor, { isOurs, isForeign })
+    : await findLine(log, cursor, lastId)
+  return { ...found, id: await idAt(log, found.cursor) }
+}
+
+/**
+ * In a log whose seqs may get other records.
+ * @type {(log: Log, seq: number, id: string) => Promise<Omit<Place, 'id'>>}
+ */
+async function findLine (log, seq, id) {
+  if (await idAt(log, seq) === id) return findSeq(log, seq, { isOurs: true, isForeign: false })
+  const segments = await log.segments()
+  const [{ base: first }] = segments
+  if (seq < first) return { cursor: seq, isCut: true }
+  return { cursor: (await findBase(log, seq)) - 1, isCut: true }
+}
+
+/** Where the segment of a seq begins. @type {(log: Log, seq: number) => Promise<number>} */
+async function findBase (log, seq) {
+  const segments = await log.segments()
+  return segments.findLast((/** @type {{ base: number }} */ { base }) => base <= seq)?.base ?? 0
+}
+
+/** @type {(log: Log, cursor: number, id: { isOurs: boolean, isForeign: boolean }) => Promise<Omit<Place, 'id'>>} */
+async function findSeq (log, cursor, { isOurs, isForeign }) {
   if (cursor < 0) return { cursor: -1, isCut: isForeign }
   // A backup was restored, or a power cut took what the client has seen.
   if (cursor > Number(log.since.value)) return { cursor: Number(log.since.value), isCut: true }
@@ -181,8 +223,7 @@ function unlessGone (err) {
  * @type {(log: Log, seq: number) => Promise<number>}
  */
 async function lastBefore (log, seq) {
-  const segments = await log.segments()
-  const base = segments.findLast((/** @type {{ base: number }} */ segment) => segment.base <= seq)?.base ?? 0
+  const base = await findBase(log, seq)
   let last = await log.first({ ...(base > 0 && { gte: base }), values: false }) ?? 0
   for await (const found of log.stream({ gte: last, lte: seq, values: false })) last = found
   return last
@@ -226,41 +267,47 @@ async function sendPiece (stream, log, place, { filter: { where, test, pieceSize
       const lte = (end - low >= pieceSize ? await firstPiece(log, { low, high: end }, pieceSize) : null)?.lte ?? end
       const range = { gt: place.cursor, lte, ...(test === null && { where }), ...skips }
       const texts = []
+      let { id, cursor: idSeq } = place
       let text = ''
       for await (const { seq, value } of log.stream({ ...range, signal, unref: true })) {
         if (test !== null && !test(value, 0, value.length)) continue
-        text += `id: ${seq}\ndata: ${showRecord(seq, value)}\n\n`
+        id = idOf(log, seq, value)
+        idSeq = seq
+        text += `id: ${id}\ndata: ${showRecord(seq, value)}\n\n`
         if (text.length < CHUNK_LENGTH) continue
-        texts.push({ text, seq })
+        texts.push({ text, seq, id })
         text = ''
       }
-      texts.push({ text, seq: lte })
+      // If a piece of lines ends where no record is, an id before it is good enough.
+      const hasId = idSeq !== lte && (log.supports.uniqueSeqs || lte === end)
+      texts.push({ text, seq: lte, id: hasId ? await idAt(log, lte) : id })
       return { texts, lte }
     })
-    for (const { text, seq } of texts) {
-      place.cursor = seq
+    for (const { text, seq, id } of texts) {
+      Object.assign(place, { cursor: seq, id })
       if (seq === lte) place.isCut = false
-      await stream.send(text, seq)
+      await stream.send(text, id)
     }
   } catch (/** @type {any} */ err) {
     if (err.code !== 'ERR_LOG_SEQ_RETAINED' || isCut) throw err
     // The client is told once, whatever else is dropped until it is read.
     place.isCut = true
-    await stream.send(markOf('gone', place.cursor), place.cursor)
+    await stream.send(markOf('gone', place.id), place.id)
   }
 }
 
 /**
  * The answer to a client that is not served now, but would be later.
  * @param {import('fastify').FastifyReply} reply
- * @param {{ detail: string, retryMs?: number, cursor?: number | null }} options  `cursor`: where it would have begun
+ * @param {{ detail: string, retryMs?: number, id?: string | null }} options  `id`: where it would have begun
  */
-function sendBack (reply, { detail, retryMs = RETRY_LATER_MS, cursor = null }) {
-  const mark = cursor === null ? '' : markOf('cursor', cursor)
+function sendBack (reply, { detail, retryMs = RETRY_LATER_MS, id = null }) {
+  const mark = id === null ? '' : markOf('cursor', id)
   reply.code(200).headers(HEADERS).send(`: ${detail}\nretry: ${retryMs}\n\n${mark}`)
 }
 
 exports.EventStream = EventStream
 exports.serveLive = serveLive
+exports.idAt = idAt
 exports.sendBack = sendBack
 exports.HEADERS = HEADERS

@@ -3,7 +3,7 @@
 
 const { Readable } = require('node:stream')
 const { onAbort } = require('@millrace/flow')
-const { EventStream, HEADERS, sendBack, serveLive } = require('./live')
+const { EventStream, HEADERS, idAt, sendBack, serveLive } = require('./live')
 const { allows } = require('./keys')
 const { sendProblem, toProblem } = require('./problem')
 const { LIGHT_LENGTH, describeGone, parseQuery, readLines } = require('./reading')
@@ -134,7 +134,7 @@ async function serveLiveRequest (request, reply, query, context) {
   if (metrics.liveReaders >= limits.liveReaders) {
     // Who has no place yet comes back to where it would have begun.
     const isNew = query.from === null && !lastId
-    sendBack(reply, { detail: `there are ${limits.liveReaders} live readers`, cursor: isNew ? await findNow(logs, name) : null })
+    sendBack(reply, { detail: `there are ${limits.liveReaders} live readers`, id: isNew ? await findNow(logs, name) : null })
     return
   }
   metrics.liveReaders++
@@ -154,15 +154,18 @@ async function serveLiveRequest (request, reply, query, context) {
 }
 
 /**
- * Where a live reader would begin now; null if that is not known.
- * @type {(logs: NamedLogs, name: string) => Promise<number | null>}
+ * The id of where a live reader would begin now; null if that is not known.
+ * @type {(logs: NamedLogs, name: string) => Promise<string | null>}
  */
 async function findNow (logs, name) {
   if (!logs.isOpen) return null
-  if (!logs.names.has(name)) return -1
+  if (!logs.names.has(name)) return '-1'
   const entry = await logs.acquire(name, false)
-  logs.release(entry)
-  return Number(entry.log.since.value)
+  try {
+    return await idAt(entry.log, Number(entry.log.since.value))
+  } finally {
+    logs.release(entry)
+  }
 }
 
 /**

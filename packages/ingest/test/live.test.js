@@ -2,6 +2,7 @@
 // Live streams: requests that cannot be served yet, ids that move without records, ids that are not ours, keys that are
 // revoked, and a server that stops.
 
+const fs = require('node:fs')
 const net = require('node:net')
 const path = require('node:path')
 const tape = require('tape')
@@ -238,4 +239,45 @@ tape('stop: neither live readers nor silent connections keep a server', async (t
   sockets.forEach((socket) => socket.resume())
   await server.close()
   t.pass('it has ended')
+})
+
+tape('live: an id of a log of lines names the record, and after the file was written anew the client gets all of it', async (t) => {
+  const options = { log: { framing: 'lines' } }
+  const first = await serve(t, options)
+  const { folder } = first
+  await first.post('/v1/logs/a', '[10,11,12]')
+  const stream = listenIn(t, first.url, { query: '?gt=-1' })
+  await until(() => stream.values.length === 3)
+  const { id } = stream.blocks.findLast(({ data }) => data)
+  t.match(id, /^\d+-[0-9a-f]{8}$/)
+  await first.server.close()
+  const [name] = fs.readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.jsonl'))
+  const file = path.join(folder, name)
+
+  const second = await serve(t, { folder, ...options })
+  const same = listenIn(t, second.url, { lastId: id })
+  await until(() => same.isPlaced || same.isEnded)
+  t.deepEqual(same.marks.map(({ event, id }) => [event, id]), [['cursor', id]], 'it goes on where it was')
+  await second.post('/v1/logs/a', '13')
+  await until(() => same.values.length === 1)
+  t.deepEqual(same.values, [13])
+  await second.server.close()
+
+  // All seqs are those of lines again.
+  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace(/"value":1/g, '"value":2'))
+  const third = await serve(t, { folder, ...options })
+  for (const lastId of [id, same.blocks.findLast(({ data }) => data).id]) {
+    const other = listenIn(t, third.url, { lastId })
+    await until(() => other.values.length === 4)
+    t.deepEqual(other.values, [20, 21, 22, 23])
+    t.deepEqual(other.marks.map(({ event, id }) => [event, id]), [['gone', '-1']])
+  }
+  await third.server.close()
+
+  // Shorter than what the client has seen.
+  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').split('\n').slice(2).join('\n'))
+  const fourth = await serve(t, { folder, ...options })
+  const other = listenIn(t, fourth.url, { lastId: id })
+  await until(() => other.values.length === 2)
+  t.deepEqual(other.values, [22, 23])
 })
