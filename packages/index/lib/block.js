@@ -45,35 +45,51 @@ class KeyColumn {
 
   /**
    * @param {readonly Hash[]} hashes
-   * @param {boolean} isExact  whether the long hash must be the same too
-   * @returns {number[]}  ordinals, ascending, each once
+   * @param {number} max
+   * @returns {number[] | null}  ordinals, ascending, each once; null if they are more
    */
-  find (hashes, isExact) {
+  find (hashes, max) {
     /** @type {number[]} */
     const found = []
-    const isSame = (/** @type {number} */ at, /** @type {Hash} */ { low, high }) => {
-      return !isExact || (this.low[at] === low && this.high[at] === high)
-    }
     if (hashes.length > SEARCHES_MAX) {
-      const known = new Map(hashes.map((hash) => [hash.short, hash]))
-      // With the same short hash any long one may be meant.
-      const isAmbiguous = isExact && known.size < hashes.length
-      for (let at = 0; at < this.count; at++) {
-        const hash = known.get(this.short[at])
-        if (hash === undefined) continue
-        const meant = isAmbiguous ? hashes.filter(({ short }) => short === hash.short) : [hash]
-        if (meant.some((one) => isSame(at, one))) found.push(this.ordinals[at])
+      const shorts = new Set(hashes.map(({ short }) => short))
+      for (let at = 0; at < this.count && found.length <= max; at++) {
+        if (shorts.has(this.short[at])) found.push(this.ordinals[at])
       }
     } else {
-      for (const hash of hashes) {
-        let at = this.short.indexOf(hash.short)
-        while (at >= 0 && at < this.count) {
-          if (isSame(at, hash)) found.push(this.ordinals[at])
-          at = this.short.indexOf(hash.short, at + 1)
+      for (const { short } of hashes) {
+        let at = this.short.indexOf(short)
+        while (at >= 0 && at < this.count && found.length <= max) {
+          found.push(this.ordinals[at])
+          at = this.short.indexOf(short, at + 1)
         }
       }
     }
-    return ordered(found)
+    return found.length > max ? null : ordered(found)
+  }
+
+  /**
+   * How many records in a range of ordinals have one of the hashes, by the long ones too.
+   * @param {readonly Hash[]} hashes  no record has two of them
+   * @param {{ low: number, high: number }} range
+   */
+  countExact (hashes, { low, high }) {
+    let count = 0
+    for (const { short, ...hash } of hashes) {
+      let last = -1
+      let at = this.short.indexOf(short)
+      while (at >= 0 && at < this.count) {
+        const ordinal = this.ordinals[at]
+        const isNext = ordinal !== last && ordinal >= low && ordinal < high
+        if (isNext && this.low[at] === hash.low && this.high[at] === hash.high) {
+          // Another element of the record may be equal.
+          last = ordinal
+          count++
+        }
+        at = this.short.indexOf(short, at + 1)
+      }
+    }
+    return count
   }
 
   /** Gives the indexes in the order of the short hashes, and of the records among equal ones. */
@@ -101,10 +117,10 @@ class ValueColumn {
 
   /** @param {readonly Interval[]} intervals @returns {number[]}  ordinals, ascending, each once */
   find (intervals) {
+    const { values, ordinals, count } = this
     const found = []
-    for (let at = 0; at < this.count; at++) {
-      const value = this.values[at]
-      if (intervals.some(({ min, max }) => value >= min && value <= max)) found.push(this.ordinals[at])
+    for (const { min, max } of intervals) {
+      for (let at = 0; at < count; at++) if (values[at] >= min && values[at] <= max) found.push(ordinals[at])
     }
     return ordered(found)
   }
@@ -160,9 +176,16 @@ class Block {
     for (let index = 0; index < slots.length; index++) this.keys[slots[index]].add(hasher, this.count - 1)
   }
 
-  /** @param {readonly number[]} slots @param {number} value */
-  addNumber (slots, value) {
-    for (const slot of slots) this.numbers[slot]?.add(value, this.count - 1)
+  /**
+   * Of a path with ranges the number itself is the key.
+   * @type {(slots: readonly number[], value: number, hasher: Hasher) => void}
+   */
+  addNumber (slots, value, hasher) {
+    for (let index = 0; index < slots.length; index++) {
+      const numbers = this.numbers[slots[index]]
+      if (numbers === null) this.keys[slots[index]].add(hasher, this.count - 1)
+      else numbers.add(value, this.count - 1)
+    }
   }
 
   /** @param {readonly number[]} slots @param {number} ms  since 1970 */

@@ -4,7 +4,7 @@
 const { Block } = require('./block')
 const { Parts, ordinalsInRange } = require('./parts')
 const { DamagedRun } = require('./run-format')
-const { countInRun } = require('./search')
+const { countInRun, findInBlock } = require('./search')
 
 /** More records that must be looked at are read as the parts of a read. */
 const UNSURE_MAX = 4096
@@ -49,11 +49,10 @@ function countMatches (sought, cover, { from, to }) {
 function countInSegment (sought, segment, cover, range) {
   if (segment instanceof Block) {
     if (segment.odd.length > 0) return null
-    const { low, high } = ordinalsInRange(segment, range)
-    const found = cover.kind === 'keys'
-      ? segment.keys[cover.slot].find(cover.hashes, true)
-      : cover.kind === 'values' ? segment.numbers[cover.slot]?.find(cover.numbers) ?? [] : []
-    return { sure: found.filter((ordinal) => ordinal >= low && ordinal < high).length, unsure: [] }
+    const wanted = ordinalsInRange(segment, range)
+    if (cover.kind === 'keys') return { sure: segment.keys[cover.slot].countExact(cover.hashes, wanted), unsure: [] }
+    const found = findInBlock(segment, cover, Infinity) ?? []
+    return { sure: found.filter((ordinal) => ordinal >= wanted.low && ordinal < wanted.high).length, unsure: [] }
   }
   try {
     if (segment.odd.length > 0) return null

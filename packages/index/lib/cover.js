@@ -113,6 +113,28 @@ class Covering {
     const slot = this.#slotOf(steps, each, false)
     if (slot === -1 || values.length > KEYS_MAX) return null
     this.used.add(slot)
+    if (this.#paths[slot].range) return this.#ofMixed(slot, values)
+    return this.#ofKeys(slot, values)
+  }
+
+  /**
+   * Numbers of a path with ranges are found by themselves.
+   * @type {(slot: number, values: readonly Primitive[]) => Cover}
+   */
+  #ofMixed (slot, values) {
+    const own = new Set(values.filter((value) => typeof value === 'number'))
+    const numbers = Array.from(own, (value) => ({ min: value, max: value }))
+    const others = values.filter((value) => typeof value !== 'number')
+    /** @type {Cover} */
+    const cover = { kind: 'values', slot, numbers, times: [], isExact: this.#paths[slot].each === null }
+    if (others.length === 0) return cover
+    const keys = this.#ofKeys(slot, others)
+    return numbers.length === 0 ? keys : { kind: 'any', parts: [cover, keys], isExact: false }
+  }
+
+  /** @type {(slot: number, values: readonly Primitive[]) => Cover} */
+  #ofKeys (slot, values) {
+    const { each } = this.#paths[slot]
     /** @type {Map<string, Hash>} */
     const hashes = new Map()
     for (const value of values) {

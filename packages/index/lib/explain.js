@@ -68,8 +68,9 @@ function explainParts (sought, paths, where, { from, to }) {
  */
 function countCandidates (sought, segment, cover) {
   if (segment instanceof Block) {
-    const count = findInBlock(segment, cover).length + segment.odd.length
-    return isSelective(count, segment.count) ? count : null
+    const found = findInBlock(segment, cover)
+    const isUsed = found !== null && isSelective(found.length + segment.odd.length, segment.count)
+    return isUsed ? found.length + segment.odd.length : null
   }
   try {
     const { count, expected } = findInRun(segment, cover)

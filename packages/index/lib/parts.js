@@ -152,8 +152,7 @@ class Parts {
   /** @type {(block: Block, cover: Cover) => Iterator<number> | null} */
   #seqsInBlock (block, cover) {
     const found = findInBlock(block, cover)
-    const count = found.length + block.odd.length
-    if (!isSelective(count, block.count)) return null
+    if (found === null || !isSelective(found.length + block.odd.length, block.count)) return null
     const all = block.odd.length === 0 ? found : [...new Set([...found, ...block.odd])].sort((a, b) => a - b)
     const seqs = all.map((ordinal) => block.seqs[ordinal]).filter((seq) => seq >= this.#from && seq < this.#to)
     return (this.#reverse ? seqs.reverse() : seqs)[Symbol.iterator]()

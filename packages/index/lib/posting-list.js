@@ -174,6 +174,16 @@ class PostingList {
     return readDistances(bytes, 0, table.getUint32(block * BLOCK_ENTRY_SIZE, true), count, target)
   }
 
+  /** Whether there is a bit for each record: then to look for one takes no block. */
+  get hasBits () {
+    return this.#form === BITS
+  }
+
+  /** @param {number} ordinal */
+  hasBit (ordinal) {
+    return (this.#source.read(this.#start + (ordinal >> 3), 1)[0] >> (ordinal & 7) & 1) === 1
+  }
+
   /** Block 0 has the last bits. @param {number} block @param {Uint32Array} target */
   #readBits (block, target) {
     const end = this.#source.records - block * ORDINALS_MAX

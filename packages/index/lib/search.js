@@ -159,6 +159,7 @@ class Members {
   /** @param {number} ordinal */
   has (ordinal) {
     const list = this.#list
+    if (list.hasBits) return list.hasBit(ordinal)
     const index = firstIndex(list.blockCount - 1, (index) => list.newestOf(index + 1) < ordinal)
     if (index !== this.#index) {
       this.#count = list.readBlock(index, this.#block)
@@ -178,19 +179,40 @@ function * keepMembers (ordinals, members) {
  * The same in memory.
  * @param {Block} block
  * @param {Cover} cover
- * @returns {number[]}  ordinals, ascending, each once
+ * @param {number} [max]  so many are few
+ * @returns {number[] | null}  ordinals, ascending, each once; null if they are so many that to read all is faster
  */
-function findInBlock (block, cover) {
-  if (cover.kind === 'keys') return block.keys[cover.slot].find(cover.hashes, false)
+function findInBlock (block, cover, max = Math.max(FEW, SHARE_MAX * block.count)) {
+  if (cover.kind === 'keys') return block.keys[cover.slot].find(cover.hashes, max)
   if (cover.kind === 'values') {
     const numbers = block.numbers[cover.slot]?.find(cover.numbers) ?? []
-    return ordered([...numbers, ...block.times[cover.slot]?.find(cover.times) ?? []])
+    const found = ordered([...numbers, ...block.times[cover.slot]?.find(cover.times) ?? []])
+    return found.length > max ? null : found
   }
-  const parts = cover.parts.map((part) => findInBlock(block, part))
-  if (cover.kind === 'any') return ordered(parts.flat())
-  const [first, ...others] = parts.sort((a, b) => a.length - b.length)
-  const sets = others.map((part) => new Set(part))
-  return first.filter((ordinal) => sets.every((set) => set.has(ordinal)))
+  const found = findList(block, cover, max)
+  return found === null || found.length > max ? null : found
+}
+
+/** @type {(block: Block, cover: import('./cover').ListCover, max: number) => number[] | null} */
+function findList (block, cover, max) {
+  const parts = cover.parts.map((part) => findInBlock(block, part, max))
+  const known = parts.filter((part) => part !== null)
+  if (cover.kind === 'any') return known.length < parts.length ? null : ordered(known.flat())
+  if (known.length > 0) return known.reduce(intersect)
+  // What many records have says little, but few may have all of it.
+  return max === Infinity ? null : findInBlock(block, cover, Infinity)
+}
+
+/** Of two ascending lists what is in both. @type {(a: number[], b: number[]) => number[]} */
+function intersect (a, b) {
+  const both = []
+  for (let one = 0, other = 0; one < a.length && other < b.length;) {
+    const difference = a[one] - b[other]
+    if (difference === 0) both.push(a[one])
+    if (difference <= 0) one++
+    if (difference >= 0) other++
+  }
+  return both
 }
 
 /**

@@ -52,12 +52,11 @@ function addOwn (node, value, hasher, block) {
 }
 
 /** @type {(node: Node, value: number, hasher: Hasher, block: Block) => void} */
-function addNumber ({ slots, hasRange }, value, hasher, block) {
+function addNumber ({ slots }, value, hasher, block) {
   // NaN equals nothing, and is in no range.
   if (Number.isNaN(value)) return
   hasher.hashNumber(value)
-  block.addKey(slots, hasher)
-  if (hasRange) block.addNumber(slots, value)
+  block.addNumber(slots, value, hasher)
 }
 
 /** @type {(slots: number[], kind: number, hasher: Hasher, block: Block) => void} */
