@@ -27,6 +27,8 @@ const AGE_STEP_MS = 20
  * @typedef {import('./counts/tally').Events} Events
  * @typedef {(err: Error | null, seq: number | null) => void} Done  `seq`: of the last record; null if it is buffered
  *
+ * @typedef {{ where: any[], since: number }} Condition  as of `append` with `if`
+ *
  * @typedef {object} Batch
  * @property {Buffer[]} records
  * @property {number} size  bytes
@@ -34,6 +36,7 @@ const AGE_STEP_MS = 20
  * @property {number} since  when it came, by the monotonic clock
  * @property {Done} done
  * @property {Events | null | undefined} events  that are counted
+ * @property {Condition | null | undefined} condition  on which it is stored
  * @property {import('./holds').Hold | undefined} hold  released when the records need no memory any more
  *
  * @typedef {object} CommitOptions
@@ -57,6 +60,8 @@ class Committer {
   #isScheduled = false
   /** Batches in the hands of the log. */
   #writing = 0
+  /** Batches with a condition, in the hands of the log. */
+  #deciding = 0
   /** Of buffered batches that are not acknowledged yet. @type {Done[]} */
   #unanswered = []
   /**
@@ -88,11 +93,11 @@ class Committer {
 
   /** Batches that are not written yet. */
   get pendingCount () {
-    return this.#waiting.length + this.#writing
+    return this.#waiting.length + this.#writing + this.#deciding
   }
 
   get isIdle () {
-    return this.#waiting.length + this.#writing + this.#unsynced.length === 0 && !this.#isSyncing
+    return this.pendingCount + this.#unsynced.length === 0 && !this.#isSyncing
   }
 
   /** How long the oldest batch has waited, in ms. */
@@ -106,15 +111,22 @@ class Committer {
     return this.#steps.length === 0 ? 0 : performance.now() - this.#steps[0].sinceMs
   }
 
-  /** @type {(records: Buffer[], ack: Ack, done: Done, more?: Partial<Pick<Batch, 'events' | 'hold'>>) => void} */
-  submit (records, ack, done, { events, hold } = {}) {
+  /**
+   * @param {Buffer[]} records
+   * @param {Ack} ack
+   * @param {Done} done
+   * @param {Partial<Pick<Batch, 'events' | 'hold' | 'condition'>>} [more]
+   */
+  submit (records, ack, done, { events, hold, condition } = {}) {
     let size = 0
     for (const { length } of records) size += length
     if (this.#size > 0 && this.#size + size > this.#options.pendingSize) {
       return done(unavailable(`${this.#size} bytes wait to be written; nothing was stored`), null)
     }
     this.#size += size
-    this.#waiting.push({ records, size, ack, since: performance.now(), done, events, hold })
+    const batch = { records, size, ack, since: performance.now(), done, events, hold, condition }
+    if (condition) return this.#handIf(batch, condition)
+    this.#waiting.push(batch)
     if (ack === 'buffered') this.#acknowledge(done)
     const isFull = this.#size >= BUFFER_SIZE || ++this.#newCount >= BUFFER_COUNT
     if (isFull || ack === 'written') this.#schedule()
@@ -178,16 +190,34 @@ class Committer {
     }
   }
 
-  /** @type {(batch: Batch, err: Error | null, seq: number) => void} */
-  #written (batch, err, seq) {
+  /**
+   * The log decides, against all that came before. That may take reading, and the other batches do not wait for it.
+   * @type {(batch: Batch, condition: Condition) => void} a batch that is not `buffered`
+   */
+  #handIf (batch, condition) {
+    this.#hand()
+    this.#deciding++
+    this.#log.append(batch.records, { if: condition }, (/** @type {any} */ err, /** @type {number} */ seq) => {
+      this.#deciding--
+      this.#end(batch, err, seq)
+    })
+  }
+
+  /** @type {(batch: Batch, err: (Error & { code?: string }) | null, seq: number) => void} */
+  #end (batch, err, seq) {
     if (err !== null && batch.ack === 'buffered') this.#failed.push(batch)
     else this.#forget(batch)
     if (err === null) this.#measure(batch, seq)
     if (batch.events) this.#options.onWritten?.(batch.events, batch.size, err, seq)
-    if (err !== null) this.#options.onFailure(err)
+    if (err !== null && err.code !== 'ERR_APPEND_CONDITION') this.#options.onFailure(err)
     if (batch.ack !== 'buffered' && err !== null) batch.done(err, null)
     else if (batch.ack === 'written') batch.done(null, seq)
     else if (batch.ack === 'synced') this.whenSynced(seq, batch.done)
+  }
+
+  /** @type {(batch: Batch, err: Error | null, seq: number) => void} */
+  #written (batch, err, seq) {
+    this.#end(batch, err, seq)
     if (--this.#writing > 0) return
     const failed = this.#failed
     this.#failed = []
@@ -300,7 +330,7 @@ class Committer {
     // The first round waits for a write that is under way.
     for (let round = 0; round < 2; round++) {
       this.#flush()
-      while (this.#writing > 0 || this.#isSyncing) await nextTurn()
+      while (this.#writing + this.#deciding > 0 || this.#isSyncing) await nextTurn()
     }
   }
 

@@ -8,6 +8,7 @@ const { codes } = require('@millrace/errors')
 const STATUS_OF = /** @type {Record<string, number>} */ ({
   ERR_LOG_SEQ_RETAINED: 410,
   ERR_LOG_SEQ_LOST: 410,
+  ERR_APPEND_CONDITION: 412,
   ERR_RECORD_TOO_LARGE: 413,
   ERR_CODEC_ENCODE: 400,
   ERR_LOG_OVERLOADED: 503,
@@ -53,12 +54,13 @@ class Problem extends Error {
 /** @param {any} err @returns {Problem} */
 function toProblem (err) {
   if (err instanceof Problem) return err
-  const { code, statusCode, message } = err ?? {}
+  const { code, statusCode, message, seq } = err ?? {}
   const status = STATUS_OF[code] ?? (statusCode >= 400 && statusCode < 500 ? statusCode : null)
   if (status === 503) return unavailable('more waits to be written than the log may keep waiting', err)
   // Messages of logs hold paths, which are nobody's business.
   const detail = err.name === 'LogError' ? codes[/** @type {keyof typeof codes} */ (code)] : message
-  if (status !== null) return new Problem(status, detail, { code, cause: err })
+  const more = seq === undefined ? {} : { seq }
+  if (status !== null) return new Problem(status, detail, { code, more, cause: err })
   if (statusCode === 503) return unavailable('the server is stopping')
   if (err?.name === 'LogError' || err?.syscall !== undefined) return unavailable(`the log cannot be used now (${code})`, err)
   return new Problem(500, 'the server failed; its log says why', { cause: err })

@@ -108,8 +108,12 @@ function parseBound (name, text) {
   }
 }
 
-/** @param {string | undefined} text @returns {any[]} */
-function parseFilter (text) {
+/**
+ * @param {string | undefined} text
+ * @param {string} [name]  of the parameter
+ * @returns {any[]}
+ */
+function parseFilter (text, name = 'where') {
   if (text === undefined) return []
   try {
     // One level more than before must still be allowed, so what is checked is what is used.
@@ -118,7 +122,7 @@ function parseFilter (text) {
     if (countIncludes(where) > INCLUDES_MAX) throw new Error(`more than ${INCLUDES_MAX} conditions with includes`)
     return where
   } catch (/** @type {any} */ err) {
-    throw new Problem(400, `where: ${err.message}`, { code: 'bad_where' })
+    throw new Problem(400, `${name}: ${err.message}`, { code: `bad_${name}` })
   }
 }
 
@@ -336,6 +340,7 @@ async function describeGone ({ log }, err) {
 
 exports.firstPiece = firstPiece
 exports.LIGHT_LENGTH = LIGHT_LENGTH
+exports.parseFilter = parseFilter
 exports.parseQuery = parseQuery
 exports.readLines = readLines
 exports.seqBefore = seqBefore

@@ -60,7 +60,16 @@ exports.docs = {
   write: {
     summary: 'Appends records, as a whole or not at all',
     params: { name },
-    query: { ack },
+    query: {
+      ack,
+      if: {
+        type: 'string',
+        maxLength: 8 * 1024,
+        contentMediaType: 'application/json',
+        description: 'a filter on the value: if a record matches it, nothing is stored, and the answer is 412 with its seq. It needs the right to read, too'
+      },
+      since: { ...seq('only records behind this seq count for if'), minimum: -1 }
+    },
     headers: {
       prefer,
       'idempotency-key': {

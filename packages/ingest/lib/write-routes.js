@@ -8,7 +8,9 @@ const { chooseAck } = require('./asked')
 const { expectNoBody, receiveBody } = require('./body')
 const { RECORD_TYPES, mediaType } = require('./content')
 const { EVENTS } = require('./named-logs')
+const { allows } = require('./keys')
 const { Problem } = require('./problem')
+const { LIGHT_LENGTH, parseFilter } = require('./reading')
 const { makeRecord, stampRecords } = require('./record')
 const { RecordCutter } = require('./record-cutter')
 const { docs } = require('./schemas')
@@ -19,7 +21,9 @@ const { docs } = require('./schemas')
  * @typedef {import('./plugin').Context} Context
  * @typedef {import('./holds').Hold} Hold
  * @typedef {import('./record-cutter').Cut} Cut
- * @typedef {Cut & { hold?: Hold | undefined }} Batch  `hold`: released once the records are written
+ * @typedef {import('./committer').Condition} Condition
+ * @typedef {Cut & { hold?: Hold | undefined, condition?: Condition | null }} Batch  `hold`: released once the records
+ *   are written
  * @typedef {import('./asked').Asked} Asked
  * @typedef {(err: Error | null, seq: number | null) => void} Done  `seq`: of the last record; null if it has none yet
  * @typedef {(err: Error | null, text?: string) => void} Finish  with the body of the answer
@@ -31,7 +35,8 @@ function addWriteRoutes (routes, context) {
   const { limits } = options
   routes.add('POST', '/v1/logs/:name', { action: 'write' }, (/** @type {any} */ request, /** @type {any} */ reply) => {
     const { params: { name }, headers, body, apiKey } = request
-    const asked = chooseAck(request, options)
+    const condition = parseCondition(request)
+    const asked = condition === null ? chooseAck(request, options) : atLeastWritten(chooseAck(request, options))
     if (body === undefined || body === null) throw new Problem(400, 'the body is missing')
     const type = mediaType(headers['content-type'])
     if (!RECORD_TYPES.includes(type)) throw new Problem(415, `send one of ${RECORD_TYPES.join(', ')}`)
@@ -39,8 +44,9 @@ function addWriteRoutes (routes, context) {
     const hash = given === undefined ? null : crypto.createHash('sha256').update(`${type}\n`)
     receiveBody(request, body, new RecordCutter(type, limits, name === EVENTS), context, (err, cut, hold) => {
       if (err) return sendSafely(reply, err)
-      const batch = { records: [], pairs: [], ...cut, hold }
-      withLog(logs, name, reply, (entry, finish) => {
+      const batch = { records: [], pairs: [], ...cut, hold, condition }
+      withLog(logs, name, reply, (entry, finishNow) => {
+        const finish = condition === null ? finishNow : asScan(context, finishNow)
         if (hash === null) return storeAndAnswer(entry, batch, asked, reply, finish)
         idempotency.begin(entry, given, apiKey?.id ?? '', hash.digest('hex'))
           .then((retry) => storeOnce(reply, asked, entry, batch, retry, idempotency))
@@ -144,10 +150,10 @@ function commit (entry, batch, ack, mark, done) {
     counter.save().then(() => commit(entry, batch, ack, mark, done)).catch((err) => done(err, null))
     return
   }
-  const { records, pairs, hold } = batch
+  const { records, pairs, hold, condition } = batch
   const timeMs = entry.now()
   stampRecords(records, timeMs, mark && { ...mark, count: records.length })
-  committer.submit(records, ack, done, { events: counter?.admit(timeMs, pairs), hold })
+  committer.submit(records, ack, done, { events: counter?.admit(timeMs, pairs), hold, condition })
 }
 
 /**
@@ -178,6 +184,39 @@ async function storeOnce (reply, asked, entry, batch, { key, body, first }, idem
   const { seq } = stored
   if (asked.ack === 'synced') await toPromise((cb) => entry.committer.whenSynced(seq, cb))
   return answer(reply, asked, count, seq)
+}
+
+/**
+ * On which condition the records are stored; null if there is none. Whether it holds says what is in the log.
+ * @type {(request: any) => Condition | null} throws a Problem
+ */
+function parseCondition ({ query: { if: filter, since }, params: { name }, apiKey }) {
+  if (filter === undefined) {
+    if (since === undefined) return null
+    throw new Problem(400, 'since belongs to if, which is missing', { code: 'bad_query' })
+  }
+  if (filter.length > LIGHT_LENGTH) throw new Problem(400, `if: more than ${LIGHT_LENGTH} characters`, { code: 'bad_if' })
+  if (apiKey !== null && !allows(apiKey, 'read', name)) {
+    throw new Problem(403, `if: this key may not read ${JSON.stringify(name)}`, { code: 'scope' })
+  }
+  return { where: parseFilter(filter, 'if'), since: since ?? -1 }
+}
+
+/**
+ * A decision may read the log, and the number of those who read is bounded.
+ * @type {(context: Context, finish: Finish) => Finish}
+ */
+function asScan ({ scans }, finish) {
+  const leave = scans.enter()
+  return (err, text) => {
+    leave()
+    finish(err, text)
+  }
+}
+
+/** What is only buffered is not decided yet. @param {Asked} asked @returns {Asked} */
+function atLeastWritten (asked) {
+  return asked.ack === 'buffered' ? { ack: 'written', isAsked: false } : asked
 }
 
 /** @type {(reply: any, asked: Asked, count: number, last: number | null) => string} */
