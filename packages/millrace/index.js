@@ -33,6 +33,8 @@ exports.SegmentedLog = late(() => require('@millrace/segmented-log').SegmentedLo
 exports.verify = late(() => require('@millrace/repair').verify)
 /** @type {typeof import('@millrace/repair').repair} */
 exports.repair = late(() => require('@millrace/repair').repair)
+/** @type {typeof import('@millrace/repair').accept} */
+exports.accept = late(() => require('@millrace/repair').accept)
 /** @type {typeof import('@millrace/migrate').convert} */
 exports.convert = late(() => require('@millrace/migrate').convert)
 /** @type {typeof import('@millrace/migrate').openSource} */

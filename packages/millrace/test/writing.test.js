@@ -24,6 +24,25 @@ async function cat (file, ...words) {
   return (await callCommand(['cat', file, ...words])).stdout
 }
 
+tape('repair --accept: a change with an editor is told until it is accepted', async (t) => {
+  const file = newPath('events.jsonl')
+  await callCommand(['append', file, '{"a":1}', '{"a":2}'])
+  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('1', '11'))
+  const verified = await callCommand(['verify', file])
+  t.equal(verified.code, 1)
+  t.match(verified.stdout, /another program has changed the file.*\n.*changed; lines, 17 bytes, 2 records/)
+  t.match((await callCommand(['info', file])).stdout, /changed +another program/)
+  t.equal(await cat(file), '{"a":11}\n{"a":2}\n')
+  t.match((await callCommand(['repair', file])).stderr, /no record can keep its seq.*millrace repair --accept/)
+  t.match((await callCommand(['repair', file, '--accept', '--write'])).stderr, /neither a target nor --write/)
+  t.match((await callCommand(['repair', file, '--accept'])).stdout, /its text is accepted; 17 bytes/)
+  t.match((await callCommand(['repair', file, '--accept'])).stdout, /nothing had changed/)
+  t.equal((await callCommand(['verify', file])).code, 0)
+  const checked = newPath()
+  await callCommand(['append', checked, '{"a":1}'])
+  t.match((await callCommand(['repair', checked, '--accept'])).stderr, /no log of lines/)
+})
+
 tape('append: what is given, and lines as they come; --seqs prints where they are', async (t) => {
   const file = newPath()
   const { stdout } = await callCommand(['append', file, '{"a":1}', '[1,2]', '--seqs', '--fsync', 'always'])

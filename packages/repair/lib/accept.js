@@ -64,7 +64,7 @@ async function acceptLog (path, options) {
   const file = resolvePath(path, storage)
   await withSource(path, parsed, async ({ areLines, blocks }) => {
     if (areLines || blocks.size.value === 0) return
-    throw new LogError('ERR_NOT_SUPPORTED', `accept: ${file} is no text file; another program that changed it has damaged it. ` +
+    throw new LogError('ERR_NOT_SUPPORTED', `accept: ${file} is no log of lines, so a change of another program is damage. ` +
       'repair makes a new log of its good records', { path: file })
   })
   const { size, changed, keptAt } = await acceptLines(file, {

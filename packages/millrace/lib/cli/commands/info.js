@@ -70,6 +70,7 @@ async function describe ({ log, identity, codec }, isFull) {
     since,
     writer: readWriter(segments === undefined ? path : join(path, LOCK_FILE)),
     torn: recovery && recovery.size > 0 ? { offset: recovery.offset, size: recovery.size } : null,
+    ...(recovery?.changed && { changed: recovery.changed }),
     damage: recovery?.damage ?? [],
     broken,
     flaws: recovery?.flaws ?? [],
@@ -113,6 +114,7 @@ function toFields (info) {
     ['writer', writer && describeWriter(writer)],
     ...('records' in info ? describeCounts(info) : []),
     ['torn end', torn && `${describeSize(torn.size)} from ${torn.offset} on; the next open for writing cuts it`],
+    ['changed', info.changed ?? null],
     ...damage.map((range) => /** @type {[string, string]} */ (['damage', describeRange(range)])),
     ...broken.map(({ error }) => /** @type {[string, string]} */ (['damage', inWordsOfCommand(error)])),
     ...flaws.map((range) => /** @type {[string, string]} */ (['flaw', `${describeRange(range)}; there is a good second copy`]))
