@@ -2,6 +2,7 @@
 // The index of one log: opens its runs, keeps up with the log in the background, and answers what a filter needs.
 
 const { setImmediate, setTimeout, clearTimeout } = require('node:timers')
+const { Turns } = require('@millrace/flow')
 const { Block, RECORDS_MAX } = require('./block')
 const { Coverage } = require('./coverage')
 const { countMatches } = require('./count')
@@ -71,6 +72,8 @@ class LogIndex {
   #hasher
   #keys
   #opened
+  /** Two at once would open the same files. */
+  #loads = new Turns()
   /** The background work that is running. @type {Promise<void> | null} */
   #work = null
   /** @type {NodeJS.Timeout | null} */
@@ -109,7 +112,10 @@ class LogIndex {
   async #load () {
     const generation = this.#generation
     const runs = await this.#folder.load(this.#coverage.runs)
-    if (generation !== this.#generation || this.#isClosed) return
+    if (generation !== this.#generation || this.#isClosed) {
+      for (const run of runs) await run.close()
+      return
+    }
     const [first] = runs
     const isOtherKey = first !== undefined && !Buffer.from(first.footer.key, 'hex').equals(this.#hasher.key)
     if (isOtherKey) {
@@ -120,9 +126,10 @@ class LogIndex {
       if (segment instanceof Run) return runs.includes(segment)
       return !isOtherKey && runs.every(({ from, to }) => to <= segment.from || from >= segment.to)
     })
-    const added = runs.filter((run) => !kept.includes(run))
-    this.#coverage.remove(this.#coverage.segments.filter((segment) => !kept.includes(segment)))
-    for (const run of added) this.#coverage.add(run)
+    const gone = this.#coverage.segments.filter((segment) => !kept.includes(segment))
+    this.#coverage.remove(gone)
+    this.#folder.discard(gone.filter((segment) => segment instanceof Run))
+    for (const run of runs) if (!kept.includes(run)) this.#coverage.add(run)
   }
 
   // Answers.
@@ -251,10 +258,20 @@ class LogIndex {
     return this.#coverage.clear().filter((segment) => segment instanceof Run)
   }
 
+  /**
+   * Another process has replaced the log's file, or cut it: what was read of it counts no more, from this turn of the
+   * event loop on. For a log that is read only.
+   * @returns {Promise<void>}  once the runs of the new file are there
+   */
+  async replaced () {
+    for (const run of this.#reset()) await run.close()
+    await this.refresh()
+  }
+
   /** Takes the runs that the writer of the log has made; for a log that is read only. */
   async refresh () {
     await this.#opened
-    if (this.#host.isReadOnly && !this.#isClosed) await this.#load()
+    if (this.#host.isReadOnly) await this.#loads.run(async () => { if (!this.#isClosed) await this.#load() })
     this.#wakeIfBehind()
   }
 
@@ -296,6 +313,7 @@ class LogIndex {
     this.#isClosed = true
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#opened
+    await this.#loads.settled()
     await this.#settled()
     for (const segment of this.#coverage.clear()) if (segment instanceof Run) await segment.close()
     await this.#folder.close()

@@ -60,8 +60,9 @@ class RunFolder {
     const runs = []
     for (const name of names.filter((name) => RUN_NAME.test(name) && !this.#discarded.has(name))) {
       const run = known.find((run) => run.name === name) ?? await this.#tryOpen(name)
-      if (run === null) this.#discarded.add(name)
-      else runs.push(run)
+      if (run !== null) runs.push(run)
+      // A follower may not have seen the records of it yet.
+      else if (!this.#host.isReadOnly) this.#discarded.add(name)
     }
     for (const name of names.filter((name) => UNFINISHED_NAME.test(name))) this.#discarded.add(name)
     // Of one index all have the same key.
