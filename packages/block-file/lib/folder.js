@@ -27,8 +27,12 @@ const OF_LOCK_FILE = Object.freeze({
   mustExist: false,
   errorIfExists: false
 })
+/** How the names of plain segments end, by the framing of the log in them. */
+const SEGMENT_EXTENSIONS = Object.freeze({ checked: '.log', lines: '.jsonl' })
+/** The name of a plain segment, as a part of a regular expression. */
+const PLAIN_SEGMENT = `\\d{16}-\\d{8}T\\d{9}Z(?:${Object.values(SEGMENT_EXTENSIONS).map((name) => `\\${name}`).join('|')})`
 /** Files that belong to the writer of their folder, by name. */
-const SEGMENT_NAME = /^\d{16}-\d{8}T\d{9}Z\.(log|jsonl)(\.gz|\.zst)?$/
+const SEGMENT_NAME = new RegExp(`^${PLAIN_SEGMENT}(?:\\.gz|\\.zst)?$`)
 
 /** Calls that change names, and how many of their arguments are paths. */
 const CHANGES = { rename: 2, unlink: 1, syncFolder: 1 }
@@ -363,5 +367,7 @@ async function openMember (storage, givenPath, request) {
 
 exports.Folder = Folder
 exports.LOCK_FILE = LOCK_FILE
+exports.PLAIN_SEGMENT = PLAIN_SEGMENT
+exports.SEGMENT_EXTENSIONS = SEGMENT_EXTENSIONS
 exports.SEGMENT_NAME = SEGMENT_NAME
 exports.openMember = openMember

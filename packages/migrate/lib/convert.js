@@ -137,6 +137,7 @@ class Conversion {
     await this.#agreeOnManifest().catch((err) => this.#explainIfPublished(err))
     if (!this.#isPublished) await this.#fill()
     await this.#check()
+    await this.#plan.onVerified()
     if (this.#isPublished) await this.#target.removeManifest()
     else await this.#target.publish()
   }

@@ -14,7 +14,7 @@ const BATCH_SIZE_MAX = 2 ** 20
 const SOURCE_NAMES = ['format', 'blockSize', 'onCorrupt', 'storage']
 const FRAMINGS = ['checked', 'lines']
 const CONVERT_NAMES = [...SOURCE_NAMES, 'framing', 'fromCodec', 'toCodec', 'batchSize', 'resume', 'verify', 'signal', 'onProgress', 'onRecord',
-  'onBadRecord']
+  'onBadRecord', 'onVerified']
 
 /** @typedef {import('./formats').Format} Format */
 
@@ -64,6 +64,9 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'framing', 'fromCodec', 'toCodec', 'batc
  * @property {(progress: Progress) => void} [onProgress]  gets how far the conversion is, once for each batch
  * @property {(oldSeq: number, newSeq: number) => void} [onRecord]  gets the old and the new seq of every record, in
  *   order, before the new log appears. After an interruption it begins again with the first record
+ * @property {() => unknown} [onVerified]  is called, and awaited, when the new log is whole and verified, before it
+ *   gets its name: here what `onRecord` got can be put on the disk. If it fails, the conversion does, and the same call
+ *   goes on with it
  * @property {OnBadRecord} [onBadRecord]  gets each record that the codecs refuse. If it returns true, the record is
  *   left out; otherwise the conversion ends with the error, which is the default
  * @typedef {SourceOptions & OwnOptions} ConvertOptions
@@ -110,8 +113,8 @@ function parseConvertOptions (from, to, options = {}) {
   checkOneOf('convert', 'resume', resume, [true, false])
   checkOneOf('convert', 'verify', verify, [true, false])
   if (signal !== undefined && typeof signal?.aborted !== 'boolean') throw misuse('convert: signal must be an AbortSignal')
-  const { onProgress = () => {}, onRecord, onBadRecord = () => false } = options
-  for (const [name, value] of Object.entries({ onProgress, onRecord, onBadRecord })) {
+  const { onProgress = () => {}, onRecord, onBadRecord = () => false, onVerified = () => {} } = options
+  for (const [name, value] of Object.entries({ onProgress, onRecord, onBadRecord, onVerified })) {
     if (value !== undefined && typeof value !== 'function') throw misuse(`convert: ${name} must be a function`)
   }
   return {
@@ -127,7 +130,8 @@ function parseConvertOptions (from, to, options = {}) {
     signal,
     onProgress: guarded('onProgress', onProgress),
     onRecord: onRecord && guarded('onRecord', onRecord),
-    onBadRecord: guarded('onBadRecord', onBadRecord)
+    onBadRecord: guarded('onBadRecord', onBadRecord),
+    onVerified
   }
 }
 

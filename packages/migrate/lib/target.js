@@ -6,6 +6,7 @@ const path = require('node:path')
 const { BlockFile } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const { promisesOf } = require('@millrace/flow')
+const { SUMS_SUFFIX } = require('@millrace/framing')
 const { parseText } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { closing, exists, remove } = require('./files')
@@ -15,9 +16,6 @@ const MANIFEST_VERSION = 1
 const MANIFEST_SIZE_MAX = 64 * 1024
 /** How much of a file is read at once to find its last line, in bytes. */
 const TAIL_SIZE = 64 * 1024
-/** Of the file that a log of lines has beside it while it is written. */
-const SUMS_SUFFIX = '.sums'
-
 /** @typedef {import('@millrace/block-file').Storage} Storage */
 
 /**
@@ -74,7 +72,12 @@ class Target {
   // another reason.
   /** @type {(resume: boolean) => Promise<boolean>} */
   async findPublished (resume) {
-    if (!await exists(this.#storage, this.to)) return false
+    if (!await exists(this.#storage, this.to)) {
+      const sums = this.to + SUMS_SUFFIX
+      // It would describe the new log, but is of another file.
+      if (this.#framing === 'lines' && await exists(this.#storage, sums)) throw this.existsError(undefined, sums)
+      return false
+    }
     const isOurs = resume && await exists(this.#storage, this.#manifestPath) && !await exists(this.#storage, this.path)
     if (!isOurs) throw this.existsError()
     return true
@@ -87,10 +90,10 @@ class Target {
     await this.removeManifest()
   }
 
-  /** @param {unknown} [cause] */
-  existsError (cause) {
-    return new LogError('EEXIST', `convert: ${this.to} already exists; nothing was written. Give a path that does not exist`,
-      { cause, path: this.to })
+  /** @type {(cause?: unknown, path?: string) => LogError} */
+  existsError (cause, path = this.to) {
+    return new LogError('EEXIST', `convert: ${path} already exists; nothing was written. Give a path that does not exist`,
+      { cause, path })
   }
 
   // Writes the manifest as a whole and syncs it. An existing manifest must say the same: otherwise it throws

@@ -122,3 +122,30 @@ tape('lines: a hole in the unfinished file is damage', async (t) => {
   await convert(from, to, { framing: 'lines', resume: false })
   t.equal(fs.readFileSync(to, 'utf8'), textOf(values))
 })
+
+tape('lines: onVerified is awaited before the log gets its name; if it fails, the same call goes on', async (t) => {
+  const from = await writeLog(values, { codec: jsonCodec })
+  const to = newPath('new.jsonl')
+  const pairs = []
+  const onRecord = (oldSeq, newSeq) => { pairs.push([oldSeq, newSeq]) }
+  const calls = []
+  const onVerified = async () => {
+    calls.push([pairs.length, fs.existsSync(to)])
+    if (calls.length === 1) throw new Error('mine')
+  }
+  t.equal((await failureOf(() => convert(from, to, { framing: 'lines', onRecord, onVerified }))).message, 'mine')
+  t.notOk(fs.existsSync(to))
+  await convert(from, to, { framing: 'lines', onRecord, onVerified })
+  t.deepEqual(calls, [[300, false], [600, false]])
+  t.equal(fs.readFileSync(to, 'utf8'), textOf(values))
+  t.equal((await failureOf(() => convert(from, newPath(), { onVerified: 1 }))).code, 'ERR_INVALID_ARGUMENT')
+})
+
+tape('lines: what is beside the path is of another file', async (t) => {
+  const from = await writeLog(values, { codec: jsonCodec })
+  const to = newPath('new.jsonl')
+  fs.writeFileSync(`${to}.sums`, 'x')
+  const err = await failureOf(() => convert(from, to, { framing: 'lines' }))
+  t.deepEqual([err.code, err.path], ['EEXIST', `${to}.sums`])
+  t.deepEqual(beside(to), ['new.jsonl.sums'])
+})

@@ -5,6 +5,8 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { Readable } = require('node:stream')
 const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { convert } = require('@millrace/migrate')
 const { collect, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { open } = require('..')
 const { toJson, fromJson } = require('../lib/cli/json')
@@ -165,6 +167,25 @@ tape('convert: a name that ends in .jsonl, or --to-framing, makes a text file of
   const made = open(back)
   t.deepEqual(await collect(made.stream({ seqs: false })), [{ n: 1 }, { n: 2 }])
   await made.close()
+})
+
+tape('convert: --map has its name before the new log has; an interrupted run writes it again, and nothing else', async (t) => {
+  const folder = temporaryFolder()
+  const [from, to, map] = ['a.log', 'b.jsonl', 'map'].map((name) => path.join(folder, name))
+  const log = open(from)
+  const seqs = await log.append([{ n: 1 }, { n: 2 }], { seqs: true })
+  await log.close()
+  const interrupt = async () => { throw new Error('killed') }
+  await convert(from, to, { framing: 'lines', fromCodec: jsonCodec, toCodec: jsonCodec, onVerified: interrupt }).catch(() => {})
+  t.notOk(fs.existsSync(to))
+  for (const [text, code] of [['mine', 2], ['1 2\n3 4\n5 6\n', 0]]) {
+    fs.writeFileSync(map, text)
+    const again = await callCommand(['convert', from, to, '--map', map])
+    t.equal(again.code, code, again.stderr)
+    t.equal(fs.readFileSync(map, 'utf8'), code === 0 ? `${seqs[0]} 0\n${seqs[1]} 8\n` : text)
+  }
+  t.deepEqual(fs.readdirSync(folder).filter((name) => !/lock/.test(name)).sort(), ['a.log', 'b.jsonl', 'map'])
+  t.equal((await callCommand(['convert', from, `${to}.2`, '--to-framing', 'lines', '--map', map])).code, 2, 'the map of a whole log stays')
 })
 
 tape('convert: an old log becomes a checked one, in its codec or another', async (t) => {

@@ -12,18 +12,16 @@
 //   times                                       a cache: see times.js
 //   writer, writer.lock                         the lock of the folder: see Folder of @millrace/block-file
 
-const { LOCK_FILE, SEGMENT_NAME } = require('@millrace/block-file')
+const { LOCK_FILE, PLAIN_SEGMENT, SEGMENT_EXTENSIONS: EXTENSIONS, SEGMENT_NAME } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
 const { formatOf } = require('./compressed/formats')
 
 const DIGITS = 16
 /** The end of the year 9999. */
 const TIME_MAX = Date.UTC(10_000, 0) - 1
-/** How the names of plain segments end, by framing. */
-const EXTENSIONS = Object.freeze({ checked: '.log', lines: '.jsonl' })
 const TIME = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z/
 /** A file that belongs to a segment: `<segment>.lock`, `<segment>.cut-<offset>` and so on. */
-const BESIDE = /^(\d{16}-\d{8}T\d{9}Z\.(?:log|jsonl))\.(.+)$/
+const BESIDE = new RegExp(`^(${PLAIN_SEGMENT})\\.(.+)$`)
 const HOLD = /^([A-Za-z0-9_-]{1,64})\.(\d{16})\.hold$/
 /** The end of the name of an empty file beside a segment, and the time in it. */
 const KEPT = /^kept-\d{8}T\d{9}Z$/
@@ -63,9 +61,11 @@ function segmentName (base, createdMs, framing) {
   return `${String(base).padStart(DIGITS, '0')}-${formatTime(createdMs)}${EXTENSIONS[framing]}`
 }
 
+const FRAMINGS = /** @type {Framing[]} */ (Object.keys(EXTENSIONS))
+
 /** @param {string} name  of a plain segment */
 function framingOf (name) {
-  return name.endsWith(EXTENSIONS.lines) ? 'lines' : 'checked'
+  return FRAMINGS.find((framing) => name.endsWith(EXTENSIONS[framing])) ?? 'checked'
 }
 
 /** @type {(segment: string, untilMs: number) => string} the file that marks a segment as kept, by its name */

@@ -10,13 +10,17 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { createNewFile, openFixed, openNew, sourceOf } = require('@millrace/offset-log/composing')
 const { keepOwnership, remove, removeUnlessHeld } = require('./files')
 const { NO_KEEP, framingError, kindError } = require('./kind')
-const { isKeptMark, parseNames, segmentName } = require('./names')
+const { EXTENSIONS, isKeptMark, parseNames, segmentName } = require('./names')
 const { HEAD_SIZE, createStandIn, findLike } = require('./stand-in')
 
 /** How often to look again while the writer drops the newest segment that was found. */
 const ATTEMPT_COUNT_MAX = 50
 /** Behind a damaged segment, more seqs are skipped than any record can have had that was shown and is lost. */
 const DAMAGE_DISTANCE = 2 ** 33
+
+/** What the file of a log becomes as the first segment. */
+const FIRST_NAMES = /** @type {Framing[]} */ (Object.keys(EXTENSIONS))
+  .map((framing) => `one of the framing ${framing} as ${segmentName(0, 0, framing)}`).join(', ')
 
 /** Errors of opening that say that there is no segment in the file: it is damaged, is another file, or is gone. */
 const BROKEN_CODES = new Set(['ERR_LOG_CORRUPT', 'ERR_LOG_UNKNOWN_FORMAT', 'EISDIR', 'ENOENT', 'ERR_INVALID_ARGUMENT'])
@@ -30,6 +34,7 @@ const SLACK = 2 ** 26
 /**
  * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
  * @typedef {import('./names').SegmentName} SegmentName
+ * @typedef {import('./names').Framing} Framing
  * @typedef {import('./names').Listing} Listing
  * @typedef {import('@millrace/offset-log/composing').Source} Source
  *
@@ -96,8 +101,7 @@ async function list (folder, { storage, isWriter }) {
     if (code === 'ENOENT' && isWriter) return parseNames([])
     if (code !== 'ENOTDIR') throw err
     throw new LogError('ENOTDIR', `open: ${folder} is a file, and a segmented log is a folder. To go on with a log of ` +
-      `one file of the checked framing, make a folder and move the file into it, as ${segmentName(0, 0, 'checked')}; one of ` +
-      `lines, as ${segmentName(0, 0, 'lines')}`, { cause: err, path: folder })
+      `one file, make a folder and move the file into it: ${FIRST_NAMES}`, { cause: err, path: folder })
   }
 }
 

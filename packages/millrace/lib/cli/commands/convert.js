@@ -1,6 +1,8 @@
 'use strict'
 
 const fs = require('node:fs')
+const path = require('node:path')
+const process = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { codecs, framingOf } = require('../../open')
 const { refuseFolder } = require('../folder')
@@ -42,7 +44,7 @@ exports.command = {
     await refuseFolder(args.from, `convert reads one file. Use millrace export ${args.from} - | millrace import ${args.to}`)
     const framing = options.toFraming ?? framingOf(args.to)
     const names = await chooseCodecs(args.from, { ...options, framing })
-    const map = options.map === undefined ? null : new SeqMap(options.map)
+    const map = options.map === undefined ? null : new SeqMap(options.map, args.to)
     /** @type {{ phase: string, bar: import('../shell').Progress } | null} */
     let progress = null
     let result
@@ -58,10 +60,9 @@ exports.command = {
           progress.bar.update(bytesDone, bytesTotal)
         },
         signal: shell.signal,
-        ...(map && { onRecord: (oldSeq, newSeq) => map.add(oldSeq, newSeq) }),
+        ...(map && { onRecord: (oldSeq, newSeq) => map.add(oldSeq, newSeq), onVerified: () => map.publish() }),
         ...names.codecs
       })
-      map?.publish()
     } finally {
       map?.discard()
       endProgress(progress)
@@ -74,15 +75,22 @@ exports.command = {
   }
 }
 
-/** Writes the seqs into a file, which gets its name once it is whole. */
+/**
+ * Writes the seqs into a file. It gets its name once it is whole, and before the new log gets its own: if the command
+ * is interrupted, the next run writes it again.
+ */
 class SeqMap {
   #path
   #file
   #text = ''
 
-  /** @param {string} path */
-  constructor (path) {
-    if (fs.existsSync(path)) throw new LogError('EEXIST', `--map: ${path} exists; give a file that does not`, { path })
+  /** @type {boolean} */
+  #isOpen = true
+
+  /** @param {string} path  @param {string} to  the new log */
+  constructor (path, to) {
+    const isOfEarlierRun = fs.existsSync(`${to}.converting.json`) && isSeqMap(path)
+    if (fs.existsSync(path) && !isOfEarlierRun) throw new LogError('EEXIST', `--map: ${path} exists; give a file that does not`, { path })
     this.#path = path
     this.#file = fs.openSync(`${path}.new`, 'w')
   }
@@ -101,13 +109,43 @@ class SeqMap {
   publish () {
     this.#write()
     fs.fsyncSync(this.#file)
+    this.#close()
     fs.renameSync(`${this.#path}.new`, this.#path)
+    syncFolder(path.dirname(this.#path))
   }
 
   /** What is unfinished goes. */
   discard () {
-    fs.closeSync(this.#file)
+    this.#close()
     fs.rmSync(`${this.#path}.new`, { force: true })
+  }
+
+  #close () {
+    if (this.#isOpen) fs.closeSync(this.#file)
+    this.#isOpen = false
+  }
+}
+
+/** Whether a file begins as a map does. @param {string} file */
+function isSeqMap (file) {
+  if (!fs.existsSync(file)) return false
+  const bytes = Buffer.alloc(64)
+  const fd = fs.openSync(file, 'r')
+  try {
+    return /^(?:$|\d+ \d+\n)/.test(bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, bytes.length, 0)))
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** Windows has no way to do so. @param {string} folder */
+function syncFolder (folder) {
+  if (process.platform === 'win32') return
+  const fd = fs.openSync(folder, 'r')
+  try {
+    fs.fsyncSync(fd)
+  } finally {
+    fs.closeSync(fd)
   }
 }
 
