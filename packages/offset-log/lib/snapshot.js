@@ -4,11 +4,11 @@
 
 const { BlockFile } = require('@millrace/block-file')
 const { LogError, checkNames, misuse } = require('@millrace/errors')
-const { abortError, parseSignal, promisesOf, toCallback } = require('@millrace/flow')
+const { abortError, parseSignal, promisesOf, toCallback, toPromise } = require('@millrace/flow')
 const { packChosen } = require('./compactor')
 const { RangeReader, parseRange } = require('./range')
 const { RecordRun } = require('./record-run')
-const { SUMS_SUFFIX, SeqReservation, encodeHead, readHead } = require('@millrace/framing')
+const { SUMMED_SIZE, SUMS_SUFFIX, SeqReservation, encodeHead, readHead } = require('@millrace/framing')
 const { checkAbsent, writeAside } = require('./copy/aside')
 const { DamageList, describeSource, encodeHeadOf } = require('@millrace/framing/survey')
 const { readHeadBytes, surveyFile } = require('./copy/survey-file')
@@ -266,18 +266,34 @@ async function copySomeLines (file, store, output, { isWanted, onPosition }) {
  * Copies the bytes as they are: lines are never changed.
  * @type {(store: LinesStore, output: Output, onProgress: (position: number) => void) => Promise<void>}
  */
-async function copyLines ({ blocks, end }, output, onProgress) {
+async function copyLines ({ blocks, end, pages }, output, onProgress) {
   const window = blocks.createSpanReader()
-  for (let at = 0; at < end; at = window.end) {
-    await promisesOf(window).loadForward(at, 1, end)
-    const bytes = window.buffer.subarray(at - window.start, window.end - window.start)
-    const zero = bytes.indexOf(0)
-    if (zero !== -1) throw corrupt(blocks.path, at + zero)
+  for (let at = 0; at < end;) {
+    await promisesOf(window).loadForward(at, SUMMED_SIZE, end)
+    const stop = window.end < end ? window.end - window.end % SUMMED_SIZE : end
+    if (pages !== null) await toPromise((cb) => pages.load(at, stop, cb))
+    const bytes = window.buffer.subarray(0, stop - at)
+    const damaged = findDamage(bytes, at, pages)
+    if (damaged !== -1) throw corrupt(blocks.path, damaged)
     output.append(bytes)
-    onProgress(window.end)
+    onProgress(stop)
     await output.drain()
+    at = stop
   }
   await output.flush()
+}
+
+/**
+ * Where zeros are in place of lines, or a page that does not have its checksum; -1 if there is none.
+ * @type {(bytes: Buffer, start: number, pages: LinesStore['pages']) => number} `start`: of a page
+ */
+function findDamage (bytes, start, pages) {
+  const zero = bytes.indexOf(0)
+  if (zero !== -1 || pages === null) return zero === -1 ? -1 : start + zero
+  for (let at = 0; at + SUMMED_SIZE <= bytes.length; at += SUMMED_SIZE) {
+    if (!pages.check((start + at) / SUMMED_SIZE, bytes, at)) return start + at
+  }
+  return -1
 }
 
 /** @param {unknown} err */

@@ -168,6 +168,30 @@ tape('snapshot: damage is not copied, with or without a filter, also where the f
   }
 })
 
+tape('snapshot, lines: a page that does not have its checksum is not copied, with or without a filter', async (t) => {
+  for (const flags of ['r', 'r+']) {
+    const disk = new SimulatedDisk()
+    const options = { storage: disk.storage, framing: 'lines', codec: jsonCodec }
+    const log = OffsetLog(FILE, options)
+    // What comes last may be changed: then the log takes it.
+    for (let n = 0; n < 30; n++) await log.append(Array.from({ length: 300 }, () => ({ n, text: 'x'.repeat(100) })))
+    await log.snapshot(COPY)
+    t.ok(disk.read(COPY).equals(disk.read(FILE)), 'all pages are right')
+    await log.close()
+    await new Promise((resolve) => disk.storage.unlink(COPY, resolve))
+    const bytes = disk.read(FILE)
+    bytes[bytes.indexOf('xxx', 40_000)] = 'y'.charCodeAt(0)
+    disk.put(FILE, bytes)
+    const damaged = OffsetLog(FILE, { ...options, flags })
+    for (const where of [undefined, { path: 'n', equals: 29 }]) {
+      const err = await failureOf(() => damaged.snapshot(COPY, { where }))
+      t.equal(err?.code, 'ERR_LOG_CORRUPT', `${flags}, ${where ? 'filtered' : 'whole'}: ${err?.message}`)
+      t.notOk(disk.list().some((name) => name.startsWith(COPY)), 'nothing is left')
+    }
+    await damaged.close()
+  }
+})
+
 tape('snapshot, lines: chosen lines are the same bytes; what is beside the path of the copy is of another file', async (t) => {
   const folder = temporaryFolder()
   const file = path.join(folder, 'events.jsonl')
