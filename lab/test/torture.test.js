@@ -21,6 +21,20 @@ tape(`torture: nothing promised is lost in any image of a few workloads (seed ${
   t.deepEqual(Object.keys(figures.modes).sort(), ['always', 'interval', 'never'])
 })
 
+// `npm run torture -- --framing lines` takes other seeds.
+tape('torture: nothing promised is lost in any image of a few workloads of a log of lines', async (t) => {
+  const { figures, failures } = await runTorture({ framing: 'lines', seed: 1, workloads: 40, workers: 1 })
+  t.deepEqual(failures, [])
+  t.ok(figures.distinct > 500, `${figures.distinct} distinct images`)
+  t.deepEqual(Object.keys(figures.modes).sort(), ['always', 'interval', 'never'])
+})
+
+tape('torture: a log of lines that lies is caught', async (t) => {
+  const options = { framing: 'lines', seed: 1, workloads: 40, workers: 0, logModule: LIAR, stopAtFailure: true, shrinks: false }
+  const { failures } = await runTorture(options)
+  t.equal(failures.length, 1)
+})
+
 tape('torture: the same seed and number of workloads give the same images, on any number of threads', async (t) => {
   const digests = []
   for (const workers of [0, 1, 2]) {

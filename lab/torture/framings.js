@@ -69,7 +69,7 @@ const FRAMINGS = {
     options: { framing: 'lines', codec: lineCodec },
     hasUniqueSeqs: false,
     canDelete: false,
-    writesEndAnew: false,
+    writesEndAnew: true,
     makeRecord: makeLine,
     checkFile: checkLines,
     checkOpening
