@@ -19,6 +19,7 @@ const { OffsetLog } = require('./lib/offset-log')
  * @typedef {import('./lib/contract').AppendCondition} AppendCondition
  * @typedef {import('./lib/contract').AppendSyncOptions} AppendSyncOptions
  * @typedef {import('./lib/contract').Partition} Partition
+ * @typedef {import('./lib/contract').Explanation} Explanation
  * @typedef {import('./lib/contract').RecordRun} RecordRun
  * @typedef {import('./lib/contract').Lost} Lost
  * @typedef {import('./lib/contract').Recovery} Recovery

@@ -55,7 +55,7 @@ const { RecordStream } = require('./stream')
 
 // flumedb calls methods of the log without the log as `this`.
 const CALLS = ['ready', 'refresh', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
-  'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'appendSync', 'stats', 'measureReclaimable', 'compact', 'partitions', 'snapshot',
+  'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'appendSync', 'stats', 'explain', 'measureReclaimable', 'compact', 'partitions', 'snapshot',
   'close']
 
 /** A log of one file has methods instead. @type {Work} */
@@ -72,6 +72,8 @@ class BaseLog {
     this._appender = appender
     /** Decides about conditions; null until the first. @type {import('./append-condition').Conditions | null} */
     this._conditions = null
+    /** Reads with an index; null without one. @type {import('./index-seam').Indexing | null} */
+    this._indexing = null
     this._kind = kind
     this._instead = instead
     /** flumedb offers these methods of the log as its own. */
@@ -296,6 +298,27 @@ class BaseLog {
   /** @type {(done?: (err: Error | null) => void) => any} */
   toSink (done) {
     return require('./node-streams').createSink(/** @type {any} */ (this), done)
+  }
+
+  /** @type {(options?: any, cb?: NodeCallback<any>) => any} the callback may be the first argument */
+  explain (options, cb) {
+    if (typeof options === 'function') return this.explain(undefined, options)
+    return this._run('explain', cb, (cb) => {
+      const { file, options: rest } = this.#within('explain', options)
+      const range = parseRange('explain', rest, true)
+      const isPlain = file !== this._file || this._indexing === null
+      cb(null, isPlain ? require('./index-seam').explainScan(range, file.since.value) : this._indexing?.explain(range))
+    })
+  }
+
+  /** The index that the log was opened with; null if there is none. */
+  get index () {
+    const indexing = this._indexing
+    if (indexing === null) return null
+    const call = (/** @type {'ready' | 'status' | 'drop'} */ name) => (/** @type {any[]} */ ...[cb]) => {
+      return this._run(`index.${name}`, cb, (cb) => toCallback(indexing[name](), cb))
+    }
+    return { ready: call('ready'), status: call('status'), drop: call('drop') }
   }
 
   get pendingSize () {

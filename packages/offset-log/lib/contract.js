@@ -32,6 +32,8 @@
  * @typedef {SyncOptions & Pick<AppendOptions, 'seqs'>} AppendSyncOptions  of `appendSync`
  * @typedef {object} ReadAhead
  * @property {number} [highWaterMark]  How many records the stream reads ahead; 16 by default, as in Node.js.
+ * @typedef {import('./index-seam').Explanation} Explanation
+ * @typedef {{ ready: Method<[], void>, status: Method<[], any>, drop: Method<[], void> }} IndexCalls
  * @typedef {import('./partitions').Partition} Partition
  * @typedef {import('./options').FramingName} FramingName
  * @typedef {import('./durability').FsyncMode} FsyncMode
@@ -291,6 +293,11 @@
  * @property {Method<[], void>} refresh  If another process writes the log, finds all that it had appended before the
  *   call. Reads do not need it: the log looks by itself, but some time may pass until then. Otherwise it does nothing.
  * @property {Method<[], Stats>} stats  Describes the log, without reading it.
+ * @property {FilteredMethod<T, ScanOptions, Explanation> & Method<[], Explanation>} explain  Says how a read with these
+ *   options would find its records: which paths of the index it would use, how many records it would read, and what it
+ *   would scan, and why.
+ * @property {IndexCalls | null} index  The index that the log was opened with: waits until it has what is readable now
+ *   (`ready`), describes it (`status`), or removes its files (`drop`). Null if there is none.
  * @property {Method<[], number | null>} measureReclaimable  Returns how many bytes a compaction would give back; null
  *   if damage makes that unknown. It reads the whole log.
  * @property {Method<[], Compacted>} compact  Gives back the space of deleted records; checked framing only. Every

@@ -3,7 +3,7 @@
 // methods.
 
 const { nextTick } = require('node:process')
-const { BlockFile, NewFile, resolvePath } = require('@millrace/block-file')
+const { BlockFile, NewFile, fileStorage, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
 const {
   abortable, callbackOrPromise, createObservable, describe, Lifecycle, promisesOf, toCallback
@@ -65,6 +65,7 @@ class Log extends BaseLog {
     /** @type {Obz<import('./maintenance').Progress>} */
     this.compactionProgress = createObservable()
     this._maintenance = new Maintenance(file, appender, this.compactionProgress)
+    if (parsed.index !== null) this._useIndex(parsed.index)
     /** Whether the log is loaded and may be written. */
     this._isWritable = false
     /** Whether nothing outside of this process changes the file. */
@@ -108,9 +109,35 @@ class Log extends BaseLog {
     else this._appender.append(records, dataSize, cb, givesSeqs)
   }
 
+  /** @param {import('./index-seam').IndexSource} source */
+  _useIndex (source) {
+    const { Indexing } = require('./index-seam')
+    const { openRange } = require('./range')
+    this._indexing = new Indexing(this._file, source, openRange)
+    this._file.openRange = this._indexing.openRange
+  }
+
+  /** The log is open. @param {import('./index-seam').Indexing} indexing */
+  _openIndex (indexing) {
+    const { filename, since, durable, _file: file } = this
+    indexing.open({
+      folder: `${filename}.index`,
+      storage: file.storage ?? fileStorage,
+      isReadOnly: !this._isWritable,
+      // Nothing proves yet that the files of an index are of what the log has now, so they are made anew.
+      identity: () => ({ id: null, epoch: 0 }),
+      findStart: () => 0,
+      findDurableEnd: () => durable.value === since.value ? file.end : (durable.value ?? -1) + 1,
+      sync: () => this.sync()
+    }, [since, durable])
+  }
+
   /** @type {(seqs: number[], cb: Callback<void>) => void} */
   _delete (seqs, cb) {
-    const run = () => this._maintenance.deleteRecords(seqs, cb)
+    const run = () => {
+      this._indexing?.index?.deleted(seqs)
+      this._maintenance.deleteRecords(seqs, cb)
+    }
     if (!seqs.some((seq) => this._appender.hasReturned(seq))) run()
     else toCallback(this._file.durability.sync(), (err) => err ? cb(err) : run())
   }
@@ -190,7 +217,10 @@ class Log extends BaseLog {
   /** @type {(cb?: NodeCallback<import('./maintenance').Compacted>) => any} */
   compact (cb) {
     return callbackOrPromise(cb, (cb) => this._runWrite('compact', cb, (cb) => {
-      if (this.supports.compact) return toCallback(this._maintenance.compact(), cb)
+      if (this.supports.compact) {
+        const compact = () => this._maintenance.compact()
+        return toCallback(this._indexing === null ? compact() : this._indexing.during(compact), cb)
+      }
       cb(this._notSupported('compact', `${this._file.store.name} ties seqs to places in the file; convert it to the checked framing`))
     }), 'compact')
   }
@@ -234,6 +264,7 @@ class Log extends BaseLog {
     follower?.close()
     waitingStreams.close()
     const close = async () => {
+      await this._indexing?.close()
       const finishing = this._isWritable ? durability.finish() : Promise.resolve()
       const failure = await finishing.then(() => null, (err) => err)
       if (store !== null && 'closeBeside' in store) await store.closeBeside()
@@ -269,6 +300,7 @@ class Log extends BaseLog {
     // No writer can append to a damaged log, so nothing can follow.
     const mayGrow = this._file.blocks.flags === 'r' && !this._isFixed && !recovery?.damage.length && !this._lifecycle.isClosed
     if (mayGrow) this._file.follower = new Follower(this._file, this.durable)
+    if (this._indexing !== null) this._openIndex(this._indexing)
     if (this._isWritable) this._openLog = new OpenLog(this._file, this._appender, this._maintenance)
     this._lifecycle.opened(null)
   }

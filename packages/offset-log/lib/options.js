@@ -13,7 +13,7 @@ const FRAMINGS = ['checked', 'lines', ...Object.keys(offsetFramings)]
 const FSYNC_MODES = ['always', 'interval', 'never']
 const CORRUPT_MODES = ['error', 'skip']
 const ID = /^[0-9a-f]{32}$/
-const KNOWN = ['codec', 'framing', 'id', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize',
+const KNOWN = ['codec', 'framing', 'index', 'id', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize',
   'onCorrupt',
   'lock', 'lockTimeout', 'mustExist', 'errorIfExists', 'strict', 'signal', 'storage', 'mode']
 
@@ -31,6 +31,8 @@ const CALL_OPTIONS = { flushSync: ['sync'], append: ['seqs', 'if'], appendSync: 
  * @property {FramingName} [framing]  The format of a new file, `checked` by default. The format of an existing file is
  *   detected. The offset framings `offset32`, `offset48` and `offset53` are those of flumelog-offset: they have no
  *   checksums and mark no batches. `offset32` ends at 4 GiB. `lines` is a plain text file, such as JSON Lines.
+ * @property {import('./index-seam').IndexSource} [index]  Finds the records that a filter matches: reads with `where`
+ *   use it; without one they scan. `createIndex` of the package index makes one. Its files are in `<path>.index`.
  * @property {string} [id]  Names a new log, in 32 hex digits; random by default. An existing log keeps its own. The
  *   offset framings store none. The files of one segmented log share it.
  * @property {number} [blockSize]  The unit of caching in the offset framings, in bytes; 64 KiB by default. The checked
@@ -79,7 +81,7 @@ function parseOptions (options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`OffsetLog: expected options, got ${String(options)}`)
   checkNames('OffsetLog', options, KNOWN)
   const {
-    codec, id, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, maxPendingSize = Infinity, blockSize, flags, cache = CACHE_SIZE,
+    codec, id, index, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, maxPendingSize = Infinity, blockSize, flags, cache = CACHE_SIZE,
     fsync = 'interval', verify = true, onCorrupt = 'error', lock = true, lockTimeout, mustExist, errorIfExists, strict = false,
     signal
   } = options
@@ -99,12 +101,14 @@ function parseOptions (options = {}) {
   if (typeof maxPendingSize !== 'number' || !(maxPendingSize > 0)) {
     throw misuse(`OffsetLog: maxPendingSize must be a number of bytes above 0, got ${String(maxPendingSize)}`)
   }
+  if (index !== undefined) require('./index-seam').checkIndex('OffsetLog', index)
   const recordCodec = new RecordCodec(codec)
   if (recordCodec.hasDictionary && framing !== 'checked') throw misuse(`OffsetLog: ${framing} cannot store a dictionary; give a codec without one`)
   const createHead = () => encodeHead(createFileHeader(recordCodec.name, id ? Buffer.from(id, 'hex') : null, recordCodec.hasDictionary))
   return {
     codec: recordCodec,
     framing,
+    index: index ?? null,
     id: id === undefined ? null : Buffer.from(id, 'hex'),
     fsync,
     verify,

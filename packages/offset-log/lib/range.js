@@ -15,6 +15,7 @@ const KNOWN = {
   toReadable: [...STREAM, 'highWaterMark'],
   scan: [...COMMON, 'limit', 'reverse', 'cache'],
   count: [...COMMON, 'limit'],
+  explain: [...COMMON, 'limit', 'reverse', 'live', 'old', 'seqs', 'values'],
   first: [...COMMON, 'seqs', 'values'],
   last: [...COMMON, 'seqs', 'values']
 }

@@ -15,16 +15,17 @@ const NO_INDEXES = new Uint32Array(0)
 /** @typedef {import('./codec').RecordFilter} RecordFilter */
 
 class RecordRun {
-  constructor () {
+  /** @param {number} [capacity]  records that it has room for, until it grows */
+  constructor (capacity = RECORD_COUNT_MIN) {
     this.count = 0
     /** Has the records' bytes, and other bytes between them. @type {Buffer} */
     this.buffer = NOTHING
-    this._capacity = RECORD_COUNT_MIN
+    this._capacity = capacity
     this._wasFull = false
-    this.seqs = new Float64Array(RECORD_COUNT_MIN)
+    this.seqs = new Float64Array(capacity)
     /** Record `i` is the bytes of `buffer` from `starts[i]` to `ends[i]`. */
-    this.starts = new Uint32Array(RECORD_COUNT_MIN)
-    this.ends = new Uint32Array(RECORD_COUNT_MIN)
+    this.starts = new Uint32Array(capacity)
+    this.ends = new Uint32Array(capacity)
     /** Allocated by the first selection. */
     this._picked = NO_INDEXES
   }

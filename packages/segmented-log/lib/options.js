@@ -110,7 +110,7 @@ const optionNames = Object.freeze([...PASSED_ON, 'framing', 'storage', 'mode', '
 /**
  * The options of an offset log, but `lock` and `id`, and those of SegmentOptions.
  * @template [T=any]
- * @typedef {Omit<OffsetLogOptions<T>, 'framing' | 'lock' | 'id' | 'cache' | 'mode'> & SegmentOptions
+ * @typedef {Omit<OffsetLogOptions<T>, 'framing' | 'index' | 'lock' | 'id' | 'cache' | 'mode'> & SegmentOptions
  *   } SegmentedLogOptions
  */
 

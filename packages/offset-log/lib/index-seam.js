@@ -1,0 +1,215 @@
+'use strict'
+// Where an index meets a log. A log is handed an index as it is handed a codec, and knows nothing of it but this.
+//
+// An index may name too many candidates, never too few: the log tests each one with the filter itself. What the index
+// does not know, it names as a range, which the log scans. So every answer is that of a scan.
+
+const { misuse } = require('@millrace/errors')
+const { toPromise } = require('@millrace/flow')
+const { IndexedReader } = require('./read/indexed-reader')
+const { scan } = require('./scan')
+
+/**
+ * @typedef {import('./load').LogFile} LogFile
+ * @typedef {import('./load').OpenRange} OpenRange
+ * @typedef {import('./range').Range} Range
+ *
+ * @typedef {{ seqs: number[] } | { from: number, to: number }} Part  candidates in the order of the read; or a range to
+ *   scan, without `to`
+ * @typedef {{ next: () => IteratorResult<Part> }} Parts  in the order of the read, none before or after its range
+ * @typedef {{ from?: number, to?: number, reverse?: boolean }} AskedRange  without `to`
+ *
+ * @typedef {object} Explanation  how a read finds its records
+ * @property {string[]} uses  The paths of the index that are used.
+ * @property {number | null} candidates  How many records are read because the index names them, at most; null without
+ *   an index.
+ * @property {number} runs  How many files of the index are looked into.
+ * @property {{ from: number, records: number | null } | null} scanned  The lowest seq that is scanned, and how many
+ *   records that are; null if that is unknown. Null if nothing is scanned.
+ * @property {string} why  Why something is scanned.
+ */
+
+/**
+ * @typedef {object} LogIndex  an index of one open log
+ * @property {(where: unknown, range: AskedRange) => Parts | null} parts  null: scan everything
+ * @property {(where: unknown, range: AskedRange) => Explanation} explain
+ * @property {() => void} appended  records became readable
+ * @property {(seqs: readonly number[]) => void} deleted
+ * @property {() => void} compacting  nothing may be read until `compacted`
+ * @property {(hasChanged: boolean) => Promise<void>} compacted
+ * @property {() => void} synced  more is on stable storage
+ * @property {() => Promise<void>} ready
+ * @property {() => any} status
+ * @property {() => Promise<void>} drop
+ * @property {() => Promise<void>} close
+ */
+
+/**
+ * @typedef {object} IndexSource  what the option `index` takes, such as `createIndex` makes
+ * @property {(host: any) => any} open  Gets the log, and gives its index.
+ */
+
+/**
+ * @typedef {(range: { from: number, to: number, reverse?: boolean }, onRecords: (run: any) => unknown,
+ *   onDamage?: (range: { from: number, to: number }) => void) => Promise<void>} ScanRaw
+ *
+ * @typedef {object} HostParts  what differs between logs
+ * @property {string} folder  where the index may keep its files
+ * @property {import('@millrace/block-file').Storage} storage
+ * @property {boolean} isReadOnly
+ * @property {() => { id: Buffer | null, epoch: number }} identity
+ * @property {() => number} findStart  the lowest seq
+ * @property {() => number} findDurableEnd  everything before it is on stable storage
+ * @property {() => Promise<void>} sync
+ */
+
+/** The index of one log, and the log as the index sees it. */
+class Indexing {
+  #file
+  #source
+  #openRange
+  /** @type {Array<() => void>} */
+  #stops = []
+  /** Null until the log is open. @type {LogIndex | null} */
+  index = null
+
+  /**
+   * @param {LogFile} file
+   * @param {IndexSource} source
+   * @param {OpenRange} openRange  reads without an index
+   */
+  constructor (file, source, openRange) {
+    this.#file = file
+    this.#source = source
+    this.#openRange = openRange
+  }
+
+  /**
+   * @param {HostParts} parts
+   * @param {[import('@millrace/flow').Obz<number>, import('@millrace/flow').Obz<number>]} ends  what is readable, and
+   *   what is durable
+   */
+  open (parts, [since, durable]) {
+    const index = this.index = this.#source.open(createHost(this.#file, parts, this.#openRange))
+    this.#stops = [since(() => index.appended()), durable(() => index.synced())]
+  }
+
+  /** Runs a compaction. @type {<T>(compact: () => Promise<T>) => Promise<T>} */
+  async during (compact) {
+    const { index } = this
+    if (index === null) return await compact()
+    const { store } = this.#file
+    index.compacting()
+    try {
+      return await compact()
+    } finally {
+      await index.compacted(this.#file.store !== store)
+    }
+  }
+
+  /** @param {Range} range @returns {Explanation} */
+  explain ({ from, stop, where, reverse }) {
+    const { end, since } = this.#file
+    if (where === null || this.index === null) return explainScan({ from, stop, where }, since.value)
+    return this.index.explain(where, { from, to: Math.min(stop, end), reverse })
+  }
+
+  /** Waits until what is readable now is in the index. */
+  async ready () {
+    await this.index?.ready()
+  }
+
+  async status () {
+    return this.index?.status()
+  }
+
+  /** Removes the files of the index. Reads scan from now on, until the log is opened again. */
+  async drop () {
+    const { index } = this
+    this.index = null
+    for (const stop of this.#stops) stop()
+    await index?.drop()
+  }
+
+  async close () {
+    for (const stop of this.#stops) stop()
+    await this.index?.close()
+  }
+
+  /** @type {OpenRange} */
+  openRange = (file, range, cb) => {
+    const { where } = range
+    const stop = Math.min(range.stop, file.end)
+    try {
+      const isWanted = file.codec.compile(where)
+      const asked = { from: range.from, to: stop, reverse: range.reverse }
+      const parts = isWanted && this.index ? this.index.parts(where, asked) : null
+      if (isWanted === null || parts === null) return this.#openRange(file, range, cb)
+      cb(null, new IndexedReader(file, range, { openRange: this.#openRange, parts, stop, isWanted }))
+    } catch (err) {
+      cb(/** @type {Error} */ (err))
+    }
+  }
+}
+
+/** @type {(file: LogFile, parts: HostParts, openRange: OpenRange) => any} */
+function createHost (file, { folder, storage, isReadOnly, identity, findStart, findDurableEnd, sync }, openRange) {
+  // Reads of the index do not go through the index.
+  const plain = Object.create(file, { openRange: { value: openRange } })
+  return {
+    folder,
+    storage,
+    isReadOnly,
+    codec: {
+      name: file.codec.name,
+      decode: (/** @type {Buffer} */ bytes) => file.codec.decode(bytes, 0, bytes.length, -1)
+    },
+    identity,
+    sync,
+    erasedCount: null,
+    get start () { return findStart() },
+    get end () { return file.end },
+    get durableEnd () { return findDurableEnd() },
+    lastOf: () => true,
+    proof: () => null,
+    /** @type {ScanRaw} */
+    scanRaw: async ({ from, to, reverse = false }, onRecords, onDamage) => {
+      const range = { ...wholeRange(from, to), reverse }
+      let reached = reverse ? to : from
+      const visit = (/** @type {import('./record-run').RecordRun} */ run) => {
+        const last = run.seqs[run.count - 1]
+        reached = reverse ? last : last + 1
+        return onRecords(run)
+      }
+      try {
+        await toPromise((cb) => scan(plain, range, visit, cb))
+      } catch (/** @type {any} */ err) {
+        if (err?.code !== 'ERR_LOG_CORRUPT' || onDamage === undefined) throw err
+        onDamage(reverse ? { from, to: reached } : { from: reached, to })
+      }
+    }
+  }
+}
+
+/** @type {(from: number, stop: number) => Range} */
+function wholeRange (from, stop) {
+  const rest = { reverse: false, live: false, old: true, limit: Infinity, where: null, signal: null }
+  return { from, stop, skipsDamage: false, skipsRetained: true, ...rest }
+}
+
+/** @type {(range: Pick<Range, 'from' | 'stop' | 'where'>, since: number | undefined) => Explanation} */
+function explainScan ({ from, stop, where }, since = -1) {
+  const scanned = from < stop && from <= since ? { from, records: null } : null
+  const why = where === null ? 'there is no filter' : 'the log was opened without an index'
+  return { uses: [], candidates: null, runs: 0, scanned, why: scanned === null ? '' : why }
+}
+
+/** @type {(call: string, index: unknown) => void} throws ERR_INVALID_ARGUMENT */
+function checkIndex (call, index) {
+  if (index !== null && typeof index === 'object' && 'open' in index && typeof index.open === 'function') return
+  throw misuse(`${call}: index must be an index, such as createIndex of @millrace/index makes, got ${index === null ? 'null' : typeof index}`)
+}
+
+exports.Indexing = Indexing
+exports.explainScan = explainScan
+exports.checkIndex = checkIndex

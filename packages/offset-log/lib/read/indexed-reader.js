@@ -1,0 +1,224 @@
+'use strict'
+// Reads a range with a filter by way of an index: candidates one by one, and what the index does not know as any range.
+// It delivers what a scan delivers, in the same order, whatever the index names too much.
+
+const { setImmediate } = require('node:timers')
+const { TimeSlice, trampoline } = require('@millrace/flow')
+const { LogError } = require('@millrace/errors')
+const { Getter } = require('../getter')
+const { RecordRun } = require('../record-run')
+
+const BUFFER_SIZE = 16 * 1024
+/** What is delivered at once: at most so many records, and not many more bytes. */
+const COUNT_MAX = 1024
+const RUN_SIZE = 256 * 1024
+/** What an index names and nothing is at: it was deleted, dropped or lost since, or never was a record. */
+const NOTHING_THERE = ['ERR_RECORD_NOT_FOUND', 'ERR_LOG_SEQ_LOST', 'ERR_LOG_SEQ_RETAINED', 'flumelog:deleted']
+
+/**
+ * @typedef {import('../load').LogFile} LogFile
+ * @typedef {import('../load').Reader} Reader
+ * @typedef {import('../load').OpenRange} OpenRange
+ * @typedef {import('../range').Range} Range
+ * @typedef {import('../range').NextCallback} NextCallback
+ * @typedef {import('../index-seam').Part} Part
+ * @typedef {import('../index-seam').Parts} Parts
+ */
+
+/** @implements {Reader} */
+class IndexedReader {
+  #file
+  #range
+  #openRange
+  #parts
+  #isWanted
+  #getter
+  /** What follows the part of the log that `#parts` is of. */
+  #tailFrom
+  /** Reads what the index does not know. @type {Reader | null} */
+  #inner = null
+  #isTail = false
+  #isDone = false
+  #lostBefore = { count: 0, size: 0 }
+  /** Candidates that are not read yet, in order. @type {number[]} */
+  #seqs = []
+  /** Whether the first of them is read as a range, because it cannot be read as a record. */
+  #isRangeNext = false
+  /** What was delivered last. @type {RecordRun | null} */
+  #run = null
+  #buffer = Buffer.alloc(0)
+  #slice = new TimeSlice()
+
+  /**
+   * @param {LogFile} file
+   * @param {Range} range
+   * @param {{ openRange: OpenRange, parts: Parts, stop: number, isWanted: import('../codec').RecordFilter }} how
+   *   `openRange`: without an index; `stop`: where `parts` ends
+   */
+  constructor (file, range, { openRange, parts, stop, isWanted }) {
+    this.#file = file
+    this.#range = range
+    this.#openRange = openRange
+    this.#parts = parts
+    this.#isWanted = isWanted
+    this.#tailFrom = Math.max(range.from, stop)
+    this.#getter = new Getter(file)
+  }
+
+  get lost () {
+    const { count, size } = this.#inner?.lost ?? { count: 0, size: 0 }
+    return { count: this.#lostBefore.count + count, size: this.#lostBefore.size + size }
+  }
+
+  get isDone () {
+    return this.#isDone || (this.#isTail && this.#inner !== null && this.#inner.isDone)
+  }
+
+  /**
+   * @param {number} logEnd
+   * @param {NextCallback} cb  may run before `next` returns
+   */
+  next (logEnd, cb) {
+    this.#run = null
+    trampoline((again) => {
+      if (this.#inner !== null) return this.#readInner(this.#inner, logEnd, again, cb)
+      if (this.#seqs.length > 0) return this.#readCandidates(logEnd, again, cb)
+      if (this.#isDone) return cb(null, new RecordRun())
+      /** @type {IteratorResult<Part>} */
+      let part
+      try {
+        part = this.#parts.next()
+      } catch (err) {
+        return cb(/** @type {Error} */ (err))
+      }
+      if (part.done) return this.#beginTail(logEnd, again, cb)
+      if ('seqs' in part.value) {
+        this.#seqs = part.value.seqs
+        return again()
+      }
+      const { from, to } = part.value
+      this.#open(from, to, again, cb)
+    })
+  }
+
+  /** @type {(from: number, stop: number, again: () => void, cb: NextCallback) => void} */
+  #open (from, stop, again, cb) {
+    this.#openRange(this.#file, { ...this.#range, from, stop }, (err, reader) => {
+      if (err || !reader) return cb(err)
+      this.#inner = reader
+      again()
+    })
+  }
+
+  /** @type {(inner: Reader, logEnd: number, again: () => void, cb: NextCallback) => void} */
+  #readInner (inner, logEnd, again, cb) {
+    inner.next(logEnd, (err, records) => {
+      if (err || !records || records.count > 0 || this.#isTail) return cb(err, records)
+      this.#lostBefore = this.lost
+      this.#inner = null
+      again()
+    })
+  }
+
+  /** @type {(logEnd: number, again: () => void, cb: NextCallback) => void} */
+  #beginTail (logEnd, again, cb) {
+    const { reverse, live, stop } = this.#range
+    if (reverse || this.#tailFrom >= stop || (!live && logEnd <= this.#tailFrom)) {
+      this.#isDone = true
+      return cb(null, new RecordRun())
+    }
+    this.#isTail = true
+    this.#open(this.#tailFrom, stop, again, cb)
+  }
+
+  /** @type {(logEnd: number, again: () => void, cb: NextCallback) => void} */
+  #readCandidates (logEnd, again, cb) {
+    if (this.#isRangeNext) {
+      this.#isRangeNext = false
+      const seq = /** @type {number} */ (this.#seqs.shift())
+      return this.#open(seq, seq + 1, again, cb)
+    }
+    // Much may be answered from the cache.
+    if (this.#slice.isOver()) setImmediate(() => this.#readAll(logEnd, again, cb))
+    else this.#readAll(logEnd, again, cb)
+  }
+
+  /** @type {(logEnd: number, again: () => void, cb: NextCallback) => void} */
+  #readAll (logEnd, again, cb) {
+    const { blocks, lifecycle } = this.#file
+    const { rewriteCount } = blocks
+    const seqs = this.#seqs
+    const count = Math.min(seqs.length, COUNT_MAX)
+    const run = new RecordRun(count)
+    let size = 0
+    let index = 0
+    /** @type {(bytes: Buffer, from: number, to: number) => void} */
+    const add = (bytes, from, to) => {
+      this.#reserve(size, to - from)
+      bytes.copy(this.#buffer, size, from, to)
+      run.add(seqs[index], size, size + to - from)
+      size += to - from
+    }
+    const end = () => {
+      // What was read first may have been deleted while the rest was read.
+      if (rewriteCount !== blocks.rewriteCount && !lifecycle.isClosed) return again()
+      this.#seqs = seqs.slice(index)
+      if (run.count === 0) return again()
+      run.buffer = this.#buffer
+      this.#run = run
+      cb(null, run)
+    }
+    trampoline((next) => {
+      if (index === count || size >= RUN_SIZE) return end()
+      const seq = seqs[index]
+      const { peek } = this.#file.store
+      const isFound = seq < logEnd && peek.find(seq)
+      if (isFound) add(peek.bytes, peek.start, peek.end)
+      if (isFound || seq >= logEnd) {
+        index++
+        return next()
+      }
+      this.#getter.readRecord(seq, (err, found) => {
+        if (err && !isNothing(err)) {
+          this.#isRangeNext = true
+          return end()
+        }
+        if (!err && found && !found.isDeleted) add(found.data, 0, found.data.length)
+        index++
+        next()
+      })
+    })
+  }
+
+  /** Makes room in the buffer, behind what is in it. @type {(used: number, size: number) => void} */
+  #reserve (used, size) {
+    if (used + size <= this.#buffer.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(BUFFER_SIZE, 2 * (used + size)))
+    this.#buffer.copy(larger, 0, 0, used)
+    this.#buffer = larger
+  }
+
+  /** @type {Reader['applyFilter']} */
+  applyFilter (records, codec) {
+    if (this.#inner !== null) return this.#inner.applyFilter(records, codec)
+    return records.applyFilter(this.#isWanted, codec.name)
+  }
+
+  /** @param {number} index */
+  rewindTo (index) {
+    const run = this.#run
+    if (run === null) return this.#inner?.rewindTo(index)
+    this.#seqs = [...run.seqs.subarray(index, run.count), ...this.#seqs]
+  }
+
+  stopKeepingBytes () {
+    this.#inner?.stopKeepingBytes()
+  }
+}
+
+/** @param {Error & { code?: string }} err */
+function isNothing (err) {
+  return err instanceof LogError && NOTHING_THERE.includes(err.code)
+}
+
+exports.IndexedReader = IndexedReader

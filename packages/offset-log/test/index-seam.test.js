@@ -1,0 +1,202 @@
+'use strict'
+// Reads by way of an index give what a scan gives, whatever the index names too much and however it divides a read. The
+// index of these tests knows the right answer, adds other records to it, and makes random parts of that.
+
+const path = require('node:path')
+const tape = require('tape')
+const { canonicalCodec } = require('@millrace/binary-codec')
+const { fileStorage } = require('@millrace/block-file')
+const { withDictionary } = require('@millrace/dictionary')
+const { jsonCodec } = require('@millrace/json-codec')
+const { matches, parseWhere } = require('@millrace/where')
+const { collect, createRandom, failureOf, inQuickRuns, slowStorage, temporaryFolder } = require('@millrace/testkit')
+const { OffsetLog } = require('..')
+
+const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
+const CODECS = { json: jsonCodec, dictionary: withDictionary(jsonCodec), canonical: canonicalCodec }
+const KINDS = [
+  ['checked', 'json'], ['checked', 'canonical'], ['checked', 'dictionary'], ['lines', 'json'], ['offset32', 'json'],
+  ['offset53', 'canonical']
+]
+const ROUND_COUNT = inQuickRuns(24)
+const READ_COUNT = 30
+
+const newPath = () => path.join(temporaryFolder(), 'log')
+
+/** @type {(random: (limit: number) => number, records: Map<number, any>) => any} the seqs and values of the log */
+function fakeIndex (random, records) {
+  const index = { host: null, calls: [], partCount: 0 }
+  const note = (name) => (...args) => { index.calls.push([name, ...args]) }
+  return Object.assign(index, {
+    open (host) {
+      index.host = host
+      return index
+    },
+    parts (where, { from, to, reverse }) {
+      if (random(10) === 0) return null
+      const isSure = random(4) === 0
+      const filters = parseWhere(where)
+      const parts = []
+      for (let at = from; at < to;) {
+        const end = Math.min(to, at + 1 + random(random(3) === 0 ? 40 : 4000))
+        const seqs = [...records.keys()].filter((seq) => seq >= at && seq < end)
+          .filter((seq) => matches(filters, records.get(seq)) || (!isSure && random(3) === 0))
+        if (random(3) === 0) parts.push({ from: at, to: end })
+        else if (seqs.length > 0 || random(4) === 0) parts.push({ seqs: seqs.sort((a, b) => reverse ? b - a : a - b) })
+        at = end
+      }
+      index.partCount += parts.length
+      return (reverse ? parts.reverse() : parts)[Symbol.iterator]()
+    },
+    explain: (where, range) => ({ uses: ['a'], candidates: 1, runs: 2, scanned: null, why: '', where, range }),
+    appended: note('appended'),
+    deleted: note('deleted'),
+    compacting: note('compacting'),
+    compacted: async (hasChanged) => note('compacted')(hasChanged),
+    synced: () => {},
+    ready: async () => note('ready')(),
+    status: () => ({ isFake: true }),
+    drop: async () => note('drop')(),
+    close: async () => note('close')()
+  })
+}
+
+for (const [framing, codec] of KINDS) {
+  tape(`index: every read gives what a scan gives, in ${framing} with ${codec} (seed ${seed})`, async (t) => {
+    const random = createRandom(seed)
+    let partCount = 0
+    for (let round = 0; round < ROUND_COUNT; round++) {
+      const file = newPath()
+      const records = new Map()
+      const index = fakeIndex(random, records)
+      const storage = random(3) === 0 ? slowStorage(fileStorage, random) : fileStorage
+      const log = OffsetLog(file, { framing, codec: CODECS[codec], index, storage })
+      let n = 0
+      const append = async (count) => {
+        const values = Array.from({ length: count }, () => {
+          return { n: n++, key: random(6), pad: 'x'.repeat(random(20) === 0 ? random(30_000) : random(80)) }
+        })
+        const seqs = await log.append(values, { seqs: true })
+        seqs.forEach((seq, index) => records.set(seq, values[index]))
+      }
+      for (let count = 1 + random(6); count > 0; count--) await append(random(80))
+      const bound = () => random(1 + log.since.value + 10)
+      for (let read = 0; read < READ_COUNT; read++) {
+        if (read % 7 === 3 && log.supports.del) await log.del([...records.keys()][random(records.size)])
+        if (read % 9 === 5) await append(random(5))
+        if (read % 20 === 11 && log.supports.compact) await log.compact()
+        const where = random(3) > 0 ? { path: 'key', equals: random(7) } : { path: 'n', gte: random(n + 1), lt: random(n + 1) }
+        const range = {}
+        for (const name of ['gt', 'gte', 'lt', 'lte']) if (random(4) === 0) range[name] = bound()
+        if (random(2) === 0) range.reverse = true
+        if (random(3) === 0) range.limit = random(9)
+        const { reverse, limit, ...bounds } = range
+        // Nothing asks an index without a filter.
+        const all = await collect(log.stream({ ...bounds, reverse }))
+        const wanted = all.filter(({ value }) => matches(parseWhere(where), value))
+        const expected = limit === undefined ? wanted : wanted.slice(0, limit)
+        const told = `${JSON.stringify({ where, range })} in round ${round}`
+        const same = (what, found, right) => {
+          if (JSON.stringify(found) !== JSON.stringify(right)) t.fail(`${what} ${told}: ${JSON.stringify(found).slice(0, 300)}`)
+        }
+        const seqsOf = (entries) => entries.map(({ seq }) => seq)
+        same('stream', seqsOf(await collect(log.stream({ ...range, where }))), seqsOf(expected))
+        same('toReadable', await log.toReadable({ ...range, where, values: false }).toArray(), seqsOf(expected))
+        same('values', await collect(log.stream({ ...range, where, seqs: false })), expected.map(({ value }) => value))
+        same('count', await log.count({ ...bounds, where, ...(limit !== undefined && { limit }) }), expected.length)
+        const inOrder = reverse ? [...wanted].reverse() : wanted
+        same('first', (await log.first({ ...bounds, where }))?.seq, inOrder[0]?.seq)
+        same('last', (await log.last({ ...bounds, where }))?.seq, inOrder.at(-1)?.seq)
+        const scanned = []
+        await log.scan({ ...range, where }, ({ count, seqs }) => { scanned.push(...seqs.subarray(0, count)) })
+        same('scan', scanned, seqsOf(expected))
+      }
+      partCount += index.partCount
+      await log.close()
+    }
+    t.ok(partCount > 0, `${partCount} parts`)
+  })
+}
+
+tape(`index: a live stream gives what there is and what follows, each once (seed ${seed})`, async (t) => {
+  const random = createRandom(seed)
+  const records = new Map()
+  const log = OffsetLog(newPath(), { codec: jsonCodec, index: fakeIndex(random, records) })
+  const append = async (n) => {
+    const value = { n, key: n % 3 }
+    records.set(await log.append(value), value)
+  }
+  for (let n = 0; n < 50; n++) await append(n)
+  const found = []
+  const reading = (async () => {
+    for await (const { value } of log.stream({ where: { path: 'key', equals: 1 }, live: true })) {
+      found.push(value.n)
+      if (found.length === 30) return
+    }
+  })()
+  for (let n = 50; n < 90; n++) {
+    await append(n)
+    if (random(3) === 0) await new Promise(setImmediate)
+  }
+  await reading
+  t.deepEqual(found, Array.from({ length: 30 }, (_, index) => 3 * index + 1))
+  await log.close()
+})
+
+tape('index: a record that is deleted while a stream holds it is not delivered', async (t) => {
+  const records = new Map()
+  const log = OffsetLog(newPath(), { codec: jsonCodec, index: fakeIndex(() => 1, records) })
+  const seqs = await log.append(Array.from({ length: 20 }, (_, n) => ({ n, key: 1 })), { seqs: true })
+  seqs.forEach((seq, n) => records.set(seq, { n, key: 1 }))
+  const found = []
+  for await (const { value } of log.stream({ where: { path: 'key', equals: 1 } })) {
+    found.push(value.n)
+    if (value.n === 3) await log.del([seqs[4], seqs[9]])
+  }
+  t.deepEqual(found, [0, 1, 2, 3, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
+  await log.close()
+})
+
+tape('index: it is told what happens, and explain, ready, status and drop reach it', async (t) => {
+  const records = new Map()
+  const index = fakeIndex(() => 1, records)
+  const file = newPath()
+  const log = OffsetLog(file, { codec: jsonCodec, index })
+  const seqs = await log.append([{ key: 1 }, { key: 2 }], { seqs: true })
+  await log.del(seqs[0])
+  await log.compact()
+  await log.index.ready()
+  t.deepEqual(await log.index.status(), { isFake: true })
+  const explained = await log.explain({ where: { path: 'key', equals: 1 }, gt: 5 })
+  t.deepEqual([explained.uses, explained.range.from], [['a'], 6])
+  t.deepEqual((await log.explain({})).why, 'there is no filter')
+  const { host } = index
+  t.deepEqual([host.folder, host.isReadOnly, host.codec.name, host.end > seqs[1]], [`${file}.index`, false, 'json', true])
+  t.deepEqual(host.codec.decode(Buffer.from('{"a":1}')), { a: 1 })
+  const raw = []
+  await host.scanRaw({ from: 0, to: host.end }, ({ count, seqs }) => { raw.push(...seqs.subarray(0, count)) })
+  t.deepEqual(raw, [seqs[1]])
+  await host.sync()
+  t.equal(host.durableEnd, host.end)
+  await log.index.drop()
+  t.equal(await log.count({ where: { path: 'key', equals: 2 } }), 1, 'reads scan afterwards')
+  await log.close()
+  const told = index.calls.map(([name]) => name).filter((name) => name !== 'appended')
+  t.deepEqual(told, ['deleted', 'compacting', 'compacted', 'ready', 'drop'])
+  t.ok(index.calls.some(([name]) => name === 'appended'))
+})
+
+tape('index: without one, explain says so; what is no index is refused', async (t) => {
+  for (const index of [null, true, [], {}, { open: 1 }]) {
+    t.throws(() => OffsetLog(newPath(), { index }), { code: 'ERR_INVALID_ARGUMENT' })
+  }
+  const log = OffsetLog(newPath(), { codec: jsonCodec })
+  t.equal(log.index, null)
+  const where = { path: 'a', equals: 1 }
+  t.deepEqual(await log.explain({ where }), { uses: [], candidates: null, runs: 0, scanned: null, why: '' })
+  await log.append({ a: 1 })
+  t.deepEqual(await log.explain({ where, lt: 1e9 }),
+    { uses: [], candidates: null, runs: 0, scanned: { from: 0, records: null }, why: 'the log was opened without an index' })
+  t.equal((await failureOf(() => log.explain({ were: where })))?.code, 'ERR_INVALID_ARGUMENT')
+  await log.close()
+})
