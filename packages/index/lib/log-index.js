@@ -72,6 +72,8 @@ class LogIndex {
   #hasher
   #keys
   #opened
+  /** Whether it shall look again what there is to do. */
+  #isAwoken = false
   /** Two at once would open the same files. */
   #loads = new Turns()
   /** The background work that is running. @type {Promise<void> | null} */
@@ -292,7 +294,7 @@ class LogIndex {
     const { runs, blocks } = this.#coverage
     return {
       paths: this.#paths.map(({ name }) => name),
-      isReady: !this.#isBehind(),
+      isReady: this.#coverage.firstGap(this.#host.start, this.#host.end) === null,
       runs: runs.length,
       records: runs.reduce((sum, { records }) => sum + records, 0),
       tail: blocks.reduce((sum, { count }) => sum + count, 0),
@@ -346,6 +348,7 @@ class LogIndex {
     }
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
+    this.#isAwoken = true
     this.#work ??= this.#workOn()
   }
 
@@ -354,7 +357,12 @@ class LogIndex {
     // What the caller does in this turn comes first.
     await new Promise((resolve) => { setImmediate(resolve) })
     try {
-      while (!this.#isClosed && !this.#isPaused && await this.#step());
+      do {
+        this.#isAwoken = false
+        // What is appended meanwhile waits for its turn: a few records at a time would cost much.
+        const { end } = this.#host
+        while (!this.#isClosed && !this.#isPaused && await this.#step(end));
+      } while (this.#isAwoken)
     } catch (err) {
       this.#noteFailure(err)
     } finally {
@@ -373,8 +381,8 @@ class LogIndex {
     while (this.#work !== null) await this.#work
   }
 
-  /** @returns {Promise<boolean>}  whether there may be more to do */
-  async #step () {
+  /** @param {number} end  of what is read @returns {Promise<boolean>}  whether there may be more to do */
+  async #step (end) {
     // After a failed write, as on a full disk, the blocks stay in memory for a while.
     const mayWrite = !this.#host.isReadOnly && this.#failure === null
     const full = mayWrite ? this.#coverage.blocks.find(({ isSealed, count }) => isSealed && count > 0) : undefined
@@ -382,14 +390,14 @@ class LogIndex {
       await this.#writeRun(full).catch((err) => this.#noteFailure(err))
       return true
     }
-    const gap = this.#nextGap()
+    const gap = this.#nextGap(end)
     if (gap !== null) return await this.#fill(gap)
     return mayWrite && await this.#mergeRuns()
   }
 
-  #nextGap () {
-    const { start, end } = this.#host
-    const gap = this.#coverage.firstGap(start, end)
+  /** @param {number} [end] */
+  #nextGap (end = this.#host.end) {
+    const gap = this.#coverage.firstGap(this.#host.start, Math.min(end, this.#host.end))
     // A follower writes no runs.
     const isFull = gap !== null && this.#coverage.blocks.filter(({ isSealed }) => isSealed).length >= BLOCKS_MAX
     return isFull ? null : gap
