@@ -121,6 +121,40 @@ tape('lines: what another program changed is said at each opening, until somebod
   t.notOk((await verify(file)).isSound, 'its checksums are those of the accepted text')
 })
 
+tape('lines: a text file of any size that another program wrote opens again and again, with sums and without', async (t) => {
+  for (const count of [1, 200, 2000, 40000, 150000]) {
+    const file = newPath('events.jsonl')
+    fs.writeFileSync(file, Array.from({ length: count }, (_, n) => `{"n":${n}}\n`).join(''))
+    for (let round = 0; round < 6; round++) {
+      if (round === 3) fs.unlinkSync(`${file}.sums`)
+      const log = openJson(file)
+      await log.append(round % 2 === 0 ? { n: -1 } : [{ n: -1 }, { n: -1 }])
+      await log.close()
+      if (!(await verify(file)).isSound) t.fail(`${count} lines, round ${round}: not sound`)
+    }
+    const log = openJson(file)
+    t.equal((await collect(log)).length, count + 9, `${count} lines`)
+    t.equal(log.recovery, null)
+    await log.close()
+  }
+})
+
+tape('lines: sums that are left of another file cut nothing of this one', async (t) => {
+  const old = newPath('old.jsonl')
+  const log = openJson(old)
+  await log.append([{ n: 1 }, { n: 2 }])
+  // As if the process had been killed here.
+  const file = newPath('events.jsonl')
+  fs.copyFileSync(`${old}.sums`, `${file}.sums`)
+  await log.close()
+  const text = '{"n":7}\n{"n":8}\n{"n":9}\n'
+  fs.writeFileSync(file, text)
+  const other = openJson(file)
+  t.deepEqual((await collect(other)).map(({ n }) => n), [7, 8, 9])
+  await other.close()
+  t.equal(fs.readFileSync(file, 'utf8'), text)
+})
+
 tape('lines: the checksums survive a process that does not close its log', async (t) => {
   const file = newPath('events.jsonl')
   const random = createRandom(3)

@@ -127,10 +127,11 @@ class LinesCheckpoints {
     const to = tableEnd(sumPosition(takenPage + pages.length))
     await sums.truncate(to)
     const size = /** @type {SumsFile} */ (this.#sums).size.value
-    const found = await sums.read(from, Math.max(from, size))
+    // Of pages that another program has written, the table may have nothing.
+    const found = size > from ? await sums.read(from, size) : Buffer.alloc(0)
     const wanted = Buffer.alloc(found.length)
     encodePages(pages).copy(wanted, sumPosition(takenPage) - from)
-    if (isUnsure || !found.equals(wanted)) await sums.writeQuietly(wanted, from)
+    if (found.length > 0 && (isUnsure || !found.equals(wanted))) await sums.writeQuietly(wanted, from)
     if (size === to) this.#walk.pages = []
     else await this.#writePages()
   }

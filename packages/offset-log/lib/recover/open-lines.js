@@ -181,9 +181,23 @@ async function findCommit (store, slots, triesAll) {
     const end = start.fork()
     end.pages = [...start.pages]
     const isWhole = slot.end <= fileSize && (await walkTo(store, end, slot.end)).crc === slot.endCrc
-    if (isWhole || !slot.isClean) return { slot, walk: isWhole ? end : start, isTorn: !isWhole }
+    if (isWhole) return { slot, walk: end, isTorn: false }
+    if (!slot.isClean && await isTornCommit(store, slot)) return { slot, walk: start, isTorn: true }
   }
   return { slot: null, walk: null, isTorn: false }
+}
+
+/**
+ * Whether a crash can have left what the file has of a commit: too little of it, or zeros where bytes were lost. Other
+ * text is not the log's.
+ * @type {(store: LinesStore, slot: FoundSlot) => Promise<boolean>}
+ */
+async function isTornCommit ({ blocks }, { start, end }) {
+  if (blocks.size.value < end) return true
+  for (let at = start; at < end; at += PART_SIZE) {
+    if ((await promisesOf(blocks).read(at, Math.min(end, at + PART_SIZE))).includes(0)) return true
+  }
+  return false
 }
 
 /** Of all of the file. @type {(store: LinesStore, onProgress: (position: number) => void) => Promise<SumWalk>} */
