@@ -30,9 +30,11 @@ async function examineLog ({ root, file, logModule, story, at, seed }, name = 'c
   const expectation = story.ledgerAt(at).expect(at, false)
   const offsetLog = { ...require(logModule), ...require(require.resolve('@millrace/repair', { paths: [logModule] })) }
   const open = (/** @type {object} */ options) => openLog(offsetLog, file, { ...framing.options, ...options })
-  if (random(4) === 0) await readOnly(open, file, expectation)
+  // A reader of lines sees holes that only the next writer cuts.
+  if (random(4) === 0 && name === 'checked') await readOnly(open, file, expectation)
   const files = new RealFiles()
-  const before = fs.existsSync(file) ? fs.readFileSync(file) : null
+  // Opening may also finish writing the end anew, from a copy.
+  const before = fs.existsSync(file) && !fs.existsSync(`${file}.tail`) ? fs.readFileSync(file) : null
   const log = await open({ fsync: pickWeighted(random, FSYNC_WEIGHTS) })
   try {
     const hasRecovered = log.recovery !== null

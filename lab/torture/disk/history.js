@@ -46,6 +46,7 @@ const EXIT_KILLED = 'SIGKILL'
  * @property {string} logModule  the package that ships
  * @property {string} command  how the torture is run
  * @property {string} session  the script of a session
+ * @property {Array<'ordered' | 'writeback'>} [dataModes]  of the file system; both by default
  * @property {boolean} [canFail]  false: the disk never fails in a session, it only loses power
  * @property {(random: (limit: number) => number) => any} pickSettings  of a log: the same for all sessions of a history
  * @property {(salt: number, settings: any) => import('./story').Story} createStory
@@ -98,7 +99,7 @@ class History {
     const random = seededRandom(seed, index)
     const blockSize = random(3) === 0 ? 1024 : 4096
     this._fileSystem = {
-      data: DATA_MODES[index % 2],
+      data: (context.subject.dataModes ?? DATA_MODES)[index % (context.subject.dataModes ?? DATA_MODES).length],
       isDelayed: random(2) === 0,
       blockSize,
       sizeMib: blockSize === 1024 ? 20 : 32

@@ -44,7 +44,8 @@ class LinesSession extends Session {
   async _appendNow () {
     const records = Array.from({ length: 1 + this._random(4) }, () => [this._nextId++, this._random(3000)])
     const values = records.map(([id, size]) => this._createRecord(id, size))
-    await this._ask('append', { records }, async () => this._log.appendSync(values, { sync: this._random(2) === 0 }))
+    const isSynced = this._random(2) === 0
+    await this._ask('append', { records, isSynced }, async () => this._log.appendSync(values, { sync: isSynced }))
   }
 
   async _flush () {

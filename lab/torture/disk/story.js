@@ -17,6 +17,7 @@ const { createRecord } = require('./session')
  * @property {number} [request]
  * @property {number | null} [seq]
  * @property {Array<[number, number]>} [records]  numbers and sizes
+ * @property {boolean} [isSynced]  of an append that did not wait: whether it was asked to sync
  * @property {number[]} [ids]
  * @property {Array<[seq: number, id: number, size: number]>} [found]
  * @property {boolean} [isPoisoned]
@@ -190,7 +191,7 @@ class Telling {
   }
 
   /** @param {StoryEvent} event */
-  _append ({ request = 0, at, records = [] }) {
+  _append ({ request = 0, at, records = [], isSynced = this._fsync === 'always' }) {
     const entries = records.map(([id, size]) => this._createEntry(id, size))
     const commit = this.ledger.append(entries, at)
     const last = entries[entries.length - 1]
@@ -203,7 +204,7 @@ class Telling {
       last.seq = /** @type {number} */ (seq)
       const other = this.ledger.show(last, last.seq, at)
       if (other && this._hasUniqueSeqs) throw new Violation('seq given twice', `record ${last.id} is at ${seq}, as record ${other.id} was`)
-      if (this._fsync === 'always') this.ledger.promise({ count: commit.index + 1, deletions: [] }, at)
+      if (isSynced) this.ledger.promise({ count: commit.index + 1, deletions: [] }, at)
     })
   }
 
