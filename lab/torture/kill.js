@@ -193,7 +193,9 @@ class Lane {
   }
 
   /** @param {{ flags: string }} options  with `r` nothing is mended */
-  async _check ({ flags }) {
+  async _check ({ flags: wanted }) {
+    // A reader of lines sees what a killed writer has left of a batch, until the next writer cuts it.
+    const flags = this._framing === 'lines' ? 'r+' : wanted
     if (flags === 'r' && !(fs.existsSync(this._path) && fs.statSync(this._path).size > 0)) return
     const before = fs.existsSync(this._path) ? fs.readFileSync(this._path) : Buffer.alloc(0)
     const framing = FRAMINGS[this._framing]
