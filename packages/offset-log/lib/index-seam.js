@@ -4,8 +4,11 @@
 // An index may name too many candidates, never too few: the log tests each one with the filter itself. What the index
 // does not know, it names as a range, which the log scans. So every answer is that of a scan.
 
+const { crc32 } = require('node:zlib')
 const { misuse } = require('@millrace/errors')
 const { toPromise } = require('@millrace/flow')
+const { Getter } = require('./getter')
+const { findRecord } = require('./read/get-record')
 const { IndexedReader } = require('./read/indexed-reader')
 const { scan } = require('./scan')
 
@@ -57,7 +60,6 @@ const { scan } = require('./scan')
  * @property {string} folder  where the index may keep its files
  * @property {import('@millrace/block-file').Storage} storage
  * @property {boolean} isReadOnly
- * @property {() => { id: Buffer | null, epoch: number }} identity
  * @property {() => number} findStart  the lowest seq
  * @property {() => number} findDurableEnd  everything before it is on stable storage
  * @property {() => Promise<void>} sync
@@ -153,7 +155,7 @@ class Indexing {
 }
 
 /** @type {(file: LogFile, parts: HostParts, openRange: OpenRange) => any} */
-function createHost (file, { folder, storage, isReadOnly, identity, findStart, findDurableEnd, sync }, openRange) {
+function createHost (file, { folder, storage, isReadOnly, findStart, findDurableEnd, sync }, openRange) {
   // Reads of the index do not go through the index.
   const plain = Object.create(file, { openRange: { value: openRange } })
   return {
@@ -164,14 +166,15 @@ function createHost (file, { folder, storage, isReadOnly, identity, findStart, f
       name: file.codec.name,
       decode: (/** @type {Buffer} */ bytes) => file.codec.decode(bytes, 0, bytes.length, -1)
     },
-    identity,
+    // Without an id or a proof, the files of an index are not used again when the log is opened again.
+    identity: () => ({ id: isChecked(file) ? file.store.id : null, epoch: 0 }),
     sync,
     erasedCount: null,
     get start () { return findStart() },
     get end () { return file.end },
     get durableEnd () { return findDurableEnd() },
-    lastOf: () => true,
-    proof: () => null,
+    lastOf: async (/** @type {number} */ seq) => await prove(file, seq) !== null,
+    proof: (/** @type {number} */ seq) => prove(file, seq),
     /** @type {ScanRaw} */
     scanRaw: async ({ from, to, reverse = false }, onRecords, onDamage) => {
       const range = { ...wholeRange(from, to), reverse }
@@ -189,6 +192,32 @@ function createHost (file, { folder, storage, isReadOnly, identity, findStart, f
       }
     }
   }
+}
+
+/**
+ * A number that depends on a record and on all that is before it in a checked log: a log that was restored from an
+ * older copy has other records at the same seqs. Deleting what is before the record does not change it.
+ * @param {LogFile} file
+ * @param {number} seq
+ * @returns {Promise<number | null>}  null if no record begins there, or the framing proves nothing
+ */
+async function prove (file, seq) {
+  const { store } = file
+  if (!isChecked(file)) return null
+  try {
+    const { chainCrc } = await toPromise((cb) => findRecord(/** @type {any} */ (store), seq, 'get', cb))
+    const { data, isDeleted } = await toPromise((cb) => new Getter(file).readRecord(seq, cb))
+    // The record may continue in chunks that follow.
+    return isDeleted ? chainCrc : crc32(data, chainCrc)
+  } catch (/** @type {any} */ err) {
+    if (err?.code === 'ERR_RECORD_NOT_FOUND' || err?.code === 'ERR_LOG_SEQ_LOST') return null
+    throw err
+  }
+}
+
+/** @param {LogFile} file */
+function isChecked ({ store }) {
+  return 'header' in store
 }
 
 /** @type {(from: number, stop: number) => Range} */

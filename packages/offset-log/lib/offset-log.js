@@ -124,8 +124,6 @@ class Log extends BaseLog {
       folder: `${filename}.index`,
       storage: file.storage ?? fileStorage,
       isReadOnly: !this._isWritable,
-      // Nothing proves yet that the files of an index are of what the log has now, so they are made anew.
-      identity: () => ({ id: null, epoch: 0 }),
       findStart: () => 0,
       findDurableEnd: () => durable.value === since.value ? file.end : (durable.value ?? -1) + 1,
       sync: () => this.sync()
