@@ -1,7 +1,7 @@
 'use strict'
 // The bytes of `<log>.sums`, the file beside a log of lines:
 //
-//   sums  := slot{4} table        each slot begins a page of 4 KiB
+//   sums  := slot{5} table        each slot begins a page of 4 KiB
 //   slot  := "MRsums1\n" sequence:u48 flags:u16 id:16 epoch:u32 durable:u48 base:u48 start:u48 end:u48
 //            startCrc:u32 endCrc:u32 crc:u32
 //   table := crc:u32*             of each 16 KiB of the log, in order; 0 if it is not known. It grows by 16 KiB
@@ -14,12 +14,14 @@ const { crc32 } = require('./crc32')
 
 const MAGIC = Buffer.from('MRsums1\n')
 const SLOT_SIZE = 72
-const SUMS_POSITIONS = Object.freeze([0, 4096, 8192, 12288])
+const SUMS_POSITIONS = Object.freeze([0, 4096, 8192, 12288, 16384])
 /** Where the slots end. */
-const SUMS_SIZE = 16384
+const SUMS_SIZE = 20480
 /** How many bytes of the log have a checksum of their own. */
 const SUMMED_SIZE = 16384
 const CRC_SIZE = 4
+/** No log writes so many slots. */
+const SEQUENCE_MAX = 2 ** 47
 /** By how much the table grows, in bytes. */
 const TABLE_SIZE = 16384
 
@@ -81,8 +83,9 @@ function decodeSums (bytes) {
     startCrc: bytes.readUInt32BE(60),
     endCrc: bytes.readUInt32BE(64)
   }
-  const { durable, base, start, end } = slot
-  return base % SUMMED_SIZE === 0 && base <= start && start <= end && durable <= end ? slot : null
+  const { sequence, durable, base, start, end } = slot
+  const isSound = base % SUMMED_SIZE === 0 && base <= start && start <= end && durable <= end
+  return isSound && sequence < SEQUENCE_MAX ? slot : null
 }
 
 /**

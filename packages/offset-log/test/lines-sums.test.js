@@ -155,6 +155,20 @@ tape('lines: sums that are left of another file cut nothing of this one', async 
   t.equal(fs.readFileSync(file, 'utf8'), text)
 })
 
+tape('lines: plain text that a killed process left without its line break is torn', async (t) => {
+  const file = newPath('events.txt')
+  const log = OffsetLog(file, { framing: 'lines', lock: false })
+  await log.append(Buffer.from('one'))
+  const copy = newPath('copy.txt')
+  fs.copyFileSync(`${file}.sums`, `${copy}.sums`)
+  fs.writeFileSync(copy, 'one\ntw')
+  await log.close()
+  const again = OffsetLog(copy, { framing: 'lines' })
+  t.equal(await again.count(), 1)
+  t.deepEqual([again.recovery.offset, again.recovery.size], [4, 2])
+  await again.close()
+})
+
 tape('lines: the checksums survive a process that does not close its log', async (t) => {
   const file = newPath('events.jsonl')
   const random = createRandom(3)

@@ -20,6 +20,8 @@ const { PageSums } = require('../read/page-sums')
 // sync of the sums.
 const BASE_DISTANCE = 1024 * 1024
 // With `fsync: 'never'`, the log is synced after so many bytes, for the same reason.
+/** It has 32 bits. */
+const EPOCH_END = 2 ** 32
 const UNSYNCED_SIZE_MAX = 64 * 1024 * 1024
 
 /**
@@ -47,6 +49,11 @@ class LinesCheckpoints {
   /** The places of the newest durable slot, and of the one that a running sync makes durable. */
   #durablePlace
   #syncingPlace
+  /** The place of the newest durable slot up to whose start the log is durable, too: no power cut makes it useless. */
+  #safePlace
+  /** By place: where the commit begins that its slot describes. @type {number[]} */
+  #starts = []
+  #found
   /** Whether the newest slot says that the log was closed. */
   #isMarkedClean = false
   /** Whether a durable slot says that this session writes. */
@@ -66,12 +73,14 @@ class LinesCheckpoints {
    * @param {SumsFile | null} sums  open
    * @param {FoundSlot[]} slots  the newest first
    */
-  constructor (store, sums, [newest]) {
+  constructor (store, sums, slots) {
+    const [newest] = slots
     this.#store = store
+    this.#found = slots
     this.#sums = sums
     this.#id = newest?.id ?? store.file.newId ?? randomBytes(16)
     this.#sequence = newest?.sequence ?? 0
-    this.#place = this.#durablePlace = this.#syncingPlace = newest?.place ?? 0
+    this.#place = this.#durablePlace = this.#syncingPlace = this.#safePlace = newest?.place ?? 0
     /** Rises when positions may get other lines. */
     this.epoch = newest?.epoch ?? 1
     /** Whether another program has changed the log, and nobody has accepted that. */
@@ -102,8 +111,11 @@ class LinesCheckpoints {
     this.durableEnd = Math.min(durable, end)
     this.#isMarkedClean = isWhole && slot.isClean
     if (slot !== null) this.#place = this.#durablePlace = this.#syncingPlace = slot.place
+    for (const { place, start } of this.#found) this.#starts[place] = start
+    this.#safePlace = this.#found.find(({ start }) => start <= this.durableEnd)?.place ?? this.#place
+    this.#found = []
     this.#describesAll = slot !== null && !slot.takesLines
-    if (isNews) this.epoch++
+    if (isNews) this.epoch = (this.epoch + 1) % EPOCH_END
     this.isChanged ||= isChanged
     await this.#restoreTable(slot === null ? 0 : walk.firstPage, isUnsure)
     // Only then the next slots may take the places of older ones.
@@ -173,7 +185,7 @@ class LinesCheckpoints {
 
   /** A place for the next slot: never that of one that may be needed. */
   get #freePlace () {
-    const taken = [this.#place, this.#durablePlace, this.#syncingPlace]
+    const taken = [this.#place, this.#durablePlace, this.#syncingPlace, this.#safePlace]
     return SUMS_POSITIONS.findIndex((_, place) => !taken.includes(place))
   }
 
@@ -193,7 +205,9 @@ class LinesCheckpoints {
       startCrc: start.crc,
       endCrc: end.crc
     })
-    return { bytes, place: this.#freePlace }
+    const place = this.#freePlace
+    this.#starts[place] = start.end
+    return { bytes, place }
   }
 
   /** @param {Slot} slot */
@@ -261,7 +275,7 @@ class LinesCheckpoints {
 
   /** @type {(slot: Slot, isClean: boolean) => void} */
   #noteDescribed ({ place }, isClean) {
-    this.#place = this.#durablePlace = this.#syncingPlace = place
+    this.#place = this.#durablePlace = this.#syncingPlace = this.#safePlace = place
     this.#isMarkedClean = isClean
     this.#isBegun = !isClean
   }
@@ -353,6 +367,7 @@ class LinesCheckpoints {
     this.#walk = walk
     this.#place = place
     if (isSynced) this.#durablePlace = place
+    this.#keepSafe()
   }
 
   /** @returns {Mark}  what a sync that begins now will cover */
@@ -415,12 +430,17 @@ class LinesCheckpoints {
   /** @param {Mark} mark  what is durable now */
   noteSynced ({ end }) {
     this.durableEnd = Math.max(this.durableEnd, end)
+    this.#keepSafe()
     const next = this.#next
     if (next === null || !next.isSummed || next.base > this.durableEnd) return
     this.#base = next.base
     this.#walk.whole = sumOfPages(next.pages, 0)
     if (this.#pending !== null) this.#pending.walk.whole = sumOfPages(this.#pending.walk.pages, this.#walk.whole)
     this.#next = null
+  }
+
+  #keepSafe () {
+    if (this.#starts[this.#durablePlace] <= this.durableEnd) this.#safePlace = this.#durablePlace
   }
 
   /** Notes that the log is closed, and all of it durable. Call it after a sync, while nothing is being written. */

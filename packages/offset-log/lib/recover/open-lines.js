@@ -45,13 +45,13 @@ async function openLines (file) {
 }
 
 /**
- * Sets the store's end, and its last line, of a file that is not changed.
- * @type {(store: LinesStore, fileSize: number) => Promise<Recovery | null>}
+ * Sets the store's end, and its last line, of a file that is not changed. `isOurs`: only the log has written the end.
+ * @type {(store: LinesStore, fileSize: number, isOurs?: boolean) => Promise<Recovery | null>}
  */
-async function findEnd (store, fileSize) {
+async function findEnd (store, fileSize, isOurs = false) {
   const { blocks } = store
   const end = await toPromise((cb) => findLineStart({ blocks, start: store.start }, fileSize, cb))
-  store.isUnbroken = end < fileSize && await isWholeLine(store, end, fileSize)
+  store.isUnbroken = end < fileSize && await isWholeLine(store, end, fileSize, isOurs)
   store.setEnd(store.isUnbroken ? fileSize : end)
   store.last = await findLastLine(store, store.end)
   return store.end === fileSize ? null : torn(store.end, fileSize)
@@ -66,15 +66,15 @@ async function read (store) {
   // After the slots were read: what they say was written before.
   if (sums !== null) await toPromise((cb) => store.blocks.refresh(cb))
   const fileSize = store.blocks.size.value
-  const found = await findEnd(store, fileSize)
-  if (sums === null) return found
+  if (sums === null) return findEnd(store, fileSize)
   store.usePages(sums.pages)
   store.beside = sums.pages
   const { slots, slots: [newest] } = sums
   store.noted = newest ?? null
-  if (newest === undefined) return found
-  // If the log was not closed, a power cut may have taken the newest commits.
-  const { slot } = await findCommit(store, slots, !newest.isClean)
+  if (newest === undefined) return findEnd(store, fileSize)
+  // If the log was not closed, a power cut may have taken the newest commits, or the last one is being written.
+  const { slot, isTorn } = await findCommit(store, slots, !newest.isClean)
+  const found = await findEnd(store, isTorn && slot !== null ? slot.start : fileSize)
   store.promisedEnd = slot?.durable ?? 0
   return withChange(store, found, slot === null ? describeChange(newest, fileSize) : null, newest.isChanged)
 }
@@ -86,7 +86,8 @@ async function recover (store, checkpoints, slots) {
   const restoredEnd = await tailCopy.restore()
   const fileSize = blocks.size.value
   const { slot, walk, isTorn } = await findCommit(store, slots, mayBeCut(store, slots))
-  await findEnd(store, isTorn && slot !== null ? slot.start : await findPowerCut(store, slots, slot))
+  const isOurs = slot !== null && !slots[0].isClean
+  await findEnd(store, isTorn && slot !== null ? slot.start : await findPowerCut(store, slots, slot), isOurs)
   /** @type {Recovery | null} */
   let recovery = null
   if (store.end < fileSize) {
@@ -154,11 +155,14 @@ function withChange (store, recovery, change, isChanged) {
  * commit that is described may be half of another one, unless only batches were described.
  * @type {(store: LinesStore, slots: FoundSlot[], slot: FoundSlot | null) => Promise<number>}
  */
-async function findPowerCut (store, [newest], slot) {
+async function findPowerCut (store, slots, slot) {
   const { blocks } = store
-  const isSure = slot === null || newest.isClean || NOTHING_LOST.includes(blocks.past)
+  const isSure = slot === null || slots[0].isClean || NOTHING_LOST.includes(blocks.past)
   if (isSure) return blocks.size.value
-  return slot.takesLines ? findHole(store, slot.end) : slot.end
+  if (slot.takesLines && slot === slots[0]) return findHole(store, slot.end)
+  // What a newer slot describes is lost in part. What was durable is not.
+  const durable = Math.max(...slots.map(({ durable }) => durable))
+  return Math.min(blocks.size.value, Math.max(slot.end, durable))
 }
 
 /** Only a power cut can have taken bytes of an earlier commit than the last one, and none of a log that was closed. */
@@ -182,7 +186,9 @@ async function findCommit (store, slots, triesAll) {
     end.pages = [...start.pages]
     const isWhole = slot.end <= fileSize && (await walkTo(store, end, slot.end)).crc === slot.endCrc
     if (isWhole) return { slot, walk: end, isTorn: false }
-    if (!slot.isClean && await isTornCommit(store, slot)) return { slot, walk: start, isTorn: true }
+    // Whole text that is not the commit is of another program.
+    if (slot.isClean || !await isTornCommit(store, slot)) break
+    return { slot, walk: start, isTorn: true }
   }
   return { slot: null, walk: null, isTorn: false }
 }
@@ -257,15 +263,16 @@ function openNewLines (file) {
 
 /**
  * Whether the last line only lacks its line break, as many programs leave it: then it is a record. JSON shows whether
- * it is whole. Other text is taken for whole, unless the log only reads: then somebody may be writing it now.
- * @type {(store: LinesStore, start: number, end: number) => Promise<boolean>}
+ * it is whole. Other text is taken for whole, unless the log itself wrote it, which ends each line; or the log only
+ * reads: then somebody may be writing it now.
+ * @type {(store: LinesStore, start: number, end: number, isOurs: boolean) => Promise<boolean>}
  */
-async function isWholeLine ({ blocks, codec, maxRecordSize }, start, end) {
+async function isWholeLine ({ blocks, codec, maxRecordSize }, start, end, isOurs) {
   if (end - start > maxRecordSize) return false
   const text = await promisesOf(blocks).read(start, end)
   if (text.includes(0)) return false
   if (isWholeObject(text, 0, text.length)) return true
-  return codec.name !== 'json' && text[0] !== 0x7b && blocks.flags === 'r+'
+  return !isOurs && codec.name !== 'json' && text[0] !== 0x7b && blocks.flags === 'r+'
 }
 
 /** @type {(store: LinesStore, before: number) => Promise<number>} the seq of the last line, -1 if there is none */
