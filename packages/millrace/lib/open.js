@@ -10,6 +10,8 @@ const { OffsetLog } = require('@millrace/offset-log')
 const codecs = Object.freeze({ json: createJsonCodec({ strict: true }), binary: binaryCodec, bytes: undefined })
 
 /** @typedef {keyof typeof codecs} CodecName */
+/** @typedef {import('@millrace/index').AskedPath | import('@millrace/index').PathOptions} IndexedPath */
+/** @typedef {import('@millrace/index').Index} Index */
 
 /**
  * @template [T=any]
@@ -22,14 +24,17 @@ const codecs = Object.freeze({ json: createJsonCodec({ strict: true }), binary: 
  * @property {CodecName | Codec<T>} [codec]  How values become bytes, `'json'` by default: `'json'`, `'binary'`,
  *   `'bytes'` or a codec of your own. `'json'` refuses values that JSON would store as `{}` or null without a word, as
  *   it does with a Map or NaN: the append fails with ERR_CODEC_ENCODE. `jsonCodec` stores them.
+ * @property {ReadonlyArray<IndexedPath> | Index} [index]  The fields by which records are looked up, as in
+ *   `['type', { path: 'tags', each: true }, { path: 'price', range: true }]`: reads with a `where` that asks for one of
+ *   them read only its records. Loads @millrace/index. The index is a folder beside the log; it may be removed.
  * @property {boolean} [strict]  True refuses options of `stream`, `scan` and `get` that do not exist, such as `limt`;
  *   true by default.
  */
 
 /**
- * The options of OffsetLog, but `codec` also by its name, and `strict` by default.
+ * The options of OffsetLog, but `codec` also by its name, `index` also by its paths, and `strict` by default.
  * @template [T=any]
- * @typedef {Omit<import('@millrace/offset-log').OffsetLogOptions<T>, 'codec' | 'strict'> & OwnOpenOptions<T>
+ * @typedef {Omit<import('@millrace/offset-log').OffsetLogOptions<T>, 'codec' | 'index' | 'strict'> & OwnOpenOptions<T>
  *   } OpenOptions
  */
 
@@ -45,9 +50,10 @@ const codecs = Object.freeze({ json: createJsonCodec({ strict: true }), binary: 
  */
 function open (path, options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`open: expected options, got ${String(options)}`)
-  const { codec = 'json', framing = framingOf(path), ...others } = options
+  const { codec = 'json', framing = framingOf(path), index: paths, ...others } = options
   const chosen = /** @type {Codec<T>} */ (typeof codec === 'string' ? codecOf(codec) : codec)
-  return OffsetLog(path, { strict: true, framing, ...others, codec: chosen })
+  const index = Array.isArray(paths) ? require('@millrace/index').createIndex(paths) : /** @type {Index} */ (paths)
+  return OffsetLog(path, { strict: true, framing, ...others, codec: chosen, ...(index !== undefined && { index }) })
 }
 
 /** The framing that a new file of this name gets. @type {(path: string | URL) => 'lines' | 'checked'} */

@@ -4,7 +4,7 @@
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 const tape = require('tape')
-const { failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
+const { collect, failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
 const millrace = require('..')
 
 const { SegmentedLog, jsonCodec, open } = millrace
@@ -83,6 +83,27 @@ tape('open: mustExist, errorIfExists, URLs and folders', async (t) => {
   await log.close()
   t.equal((await failureOf(() => open(file, { errorIfExists: true }).ready())).code, 'EEXIST')
   t.equal((await failureOf(() => open(folder).ready())).code, 'EISDIR')
+})
+
+tape('open: with an index, reads that ask for its paths read candidates only', async (t) => {
+  const file = newPath('events.log')
+  const log = open(file, { index: ['user', { path: 'tags', each: true }] })
+  await log.append(Array.from({ length: 3000 }, (_, n) => ({ user: `u${n % 500}`, tags: [`t${n % 7}`], n })))
+  await log.index.ready()
+  const where = { path: 'user', equals: 'u7' }
+  t.equal(await log.count({ where }), 6)
+  const last = await collect(log.stream({ where, reverse: true, limit: 2, seqs: false }))
+  t.deepEqual(last.map(({ n }) => n), [2507, 2007])
+  t.deepEqual((await log.explain({ where })).uses, ['user'])
+  await log.close()
+  const without = open(file)
+  t.equal(await without.count({ where }), 6)
+  t.deepEqual((await without.explain({ where })).uses, [])
+  await without.close()
+  for (const index of [[3], [], ['user', 'user'], {}, 'user']) {
+    const { code } = await failureOf(() => open(newPath('events.log'), { index }).ready())
+    t.equal(code, 'ERR_INVALID_ARGUMENT', JSON.stringify(index))
+  }
 })
 
 tape('open: what it hands out can be imported, too', async (t) => {
