@@ -17,6 +17,8 @@ const LOOK_SIZE = 64 * 1024
 /**
  * @typedef {import('@millrace/framing').OffsetFraming} OffsetFraming
  * @typedef {ReturnType<typeof BlockFile>} BlockFileHandle
+ * @typedef {(err: Error | null, framing?: 'checked' | 'lines' | OffsetFraming) => void} Detected  gets
+ *   ERR_LOG_UNKNOWN_FORMAT if nothing is known that begins so
  */
 
 /**
@@ -24,15 +26,21 @@ const LOOK_SIZE = 64 * 1024
  * @param {BlockFileHandle} blocks  open and not empty
  * @param {import('@millrace/block-file').Storage | undefined} storage
  * @param {string} expected  framing: any file that nothing else can have written is taken for lines, if it is `lines`
- * @param {(err: Error | null, framing?: 'checked' | 'lines' | OffsetFraming) => void} cb  ERR_LOG_UNKNOWN_FORMAT
+ * @param {Detected} cb
  */
 function detectFraming (blocks, storage, expected, cb) {
+  detectByBytes(blocks, expected, (err, framing) => {
+    if (framing === 'checked' || framing === 'lines') return cb(null, framing)
+    // However damaged its beginning is, a file with sums beside it is one of lines.
+    toCallback(peekSums(blocks.realPath, storage), (_, slot) => slot ? cb(null, 'lines') : cb(err, framing))
+  })
+}
+
+/** @type {(blocks: BlockFileHandle, expected: string, cb: Detected) => void} */
+function detectByBytes (blocks, expected, cb) {
   const [first, second] = HEADER_POSITIONS
   isChecked(blocks, first, (err, isOne) => {
     if (err || isOne) return cb(err, 'checked')
-    toCallback(peekSums(blocks.realPath, storage), (err, slot) => err || slot ? cb(err, 'lines') : detectOther())
-  })
-  const detectOther = () => {
     detectLegacy(blocks, (err, framing) => {
       if (err || framing) return cb(err, framing)
       // The second header comes last: a record of an offset log may hold the magic at its position.
@@ -42,7 +50,7 @@ function detectFraming (blocks, storage, expected, cb) {
         areLines(blocks, (err, isOne) => err || isOne ? cb(err, 'lines') : cb(unknownFormat(blocks.path)))
       })
     })
-  }
+  })
 }
 
 /** @type {(blocks: BlockFileHandle, position: number, cb: (err: Error | null, isOne?: boolean) => void) => void} */
@@ -164,6 +172,7 @@ function findId (areas) {
   return found !== undefined && found !== null && 'id' in found ? found.id : null
 }
 
+exports.detectByBytes = detectByBytes
 exports.detectFraming = detectFraming
 exports.areOfCopy = areOfCopy
 exports.peekId = peekId

@@ -72,9 +72,9 @@ async function read (store) {
   const { slots, slots: [newest] } = sums
   store.noted = newest ?? null
   if (newest === undefined) return findEnd(store, fileSize)
+  const found = await findEnd(store, fileSize)
   // If the log was not closed, a power cut may have taken the newest commits, or the last one is being written.
-  const { slot, isTorn } = await findCommit(store, slots, !newest.isClean)
-  const found = await findEnd(store, isTorn && slot !== null ? slot.start : fileSize)
+  const { slot } = await findCommit(store, slots, !newest.isClean)
   store.promisedEnd = slot?.durable ?? 0
   return withChange(store, found, slot === null ? describeChange(newest, fileSize) : null, newest.isChanged)
 }
