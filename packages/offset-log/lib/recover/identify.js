@@ -3,9 +3,9 @@
 // magic. An offset log begins with a frame whose two sizes and end agree. JSON Lines begin with an object, or have the
 // file of sums beside them.
 
-const { BlockFile } = require('@millrace/block-file')
+const { BlockFile, fileStorage, readWhole } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { promisesOf, toCallback } = require('@millrace/flow')
+const { promisesOf, toCallback, toPromise } = require('@millrace/flow')
 const {
   AREA_SIZE, FRAME_HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, SUMS_SIZE, SUMS_SUFFIX, decodeFileHeader, encodeFileHeader,
   hasMagic, looksLikeLines, offsetFramings, readSums
@@ -121,17 +121,17 @@ async function peekId (path, storage) {
  * @param {import('@millrace/block-file').Storage | undefined} storage
  * @returns {Promise<import('@millrace/framing').SumsSlot | null>}  null if nothing can be read
  */
-async function peekSums (path, storage) {
-  const blocks = BlockFile(path + SUMS_SUFFIX, { flags: 'r', cache: 0, storage })
+async function peekSums (path, storage = fileStorage) {
+  const handle = await promisesOf(storage).open(path + SUMS_SUFFIX, { flags: 'r', createFolder: false }).catch(() => null)
+  if (handle === null) return null
   try {
-    await promisesOf(blocks).ready()
-    const bytes = Buffer.alloc(SUMS_SIZE)
-    await promisesOf(blocks).readInto(bytes.subarray(0, Math.min(blocks.size.value, SUMS_SIZE)), 0)
+    const bytes = Buffer.alloc(Math.min(await promisesOf(handle).size(), SUMS_SIZE))
+    await toPromise((cb) => readWhole(handle, bytes, 0, cb))
     return readSums(bytes)[0] ?? null
   } catch {
     return null
   } finally {
-    await promisesOf(blocks).close().catch(() => {})
+    await promisesOf(handle).close().catch(() => {})
   }
 }
 
