@@ -159,8 +159,8 @@ function detect (library, bytes) {
   }
   let answer
   let answerCount = 0
-  const { detectByBytes } = library.load('offset-log/lib/recover/identify.js')
-  detectByBytes(blocks, 'checked', (/** @type {any} */ err, /** @type {any} */ framing) => {
+  const { detectFraming } = library.load('offset-log/lib/recover/identify.js')
+  detectFraming(blocks, null, 'checked', (/** @type {any} */ err, /** @type {any} */ framing) => {
     answerCount++
     if (err) throw err
     answer = framing?.name ?? framing
@@ -185,7 +185,7 @@ const WRITERS = {
  */
 exports.judge = ({ plan: { part, salt } }, answer, library) => {
   if (part === 'file' && !(answer instanceof Failure)) {
-    return ensureSame('how often detectByBytes calls back', answer.answerCount, 1)
+    return ensureSame('how often detectFraming calls back', answer.answerCount, 1)
   }
   const encode = WRITERS[part]
   if (encode === undefined || answer === null || answer instanceof Failure || 'unknown' in answer) return

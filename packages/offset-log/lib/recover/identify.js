@@ -24,31 +24,32 @@ const LOOK_SIZE = 64 * 1024
 /**
  * Writes nothing.
  * @param {BlockFileHandle} blocks  open and not empty
- * @param {import('@millrace/block-file').Storage | undefined} storage
+ * @param {import('@millrace/block-file').Storage | null | undefined} storage  null: only the bytes of the file count
  * @param {string} expected  framing: any file that nothing else can have written is taken for lines, if it is `lines`
  * @param {Detected} cb
  */
 function detectFraming (blocks, storage, expected, cb) {
-  detectByBytes(blocks, expected, (err, framing) => {
-    if (framing === 'checked' || framing === 'lines') return cb(null, framing)
-    // However damaged its beginning is, a file with sums beside it is one of lines.
-    toCallback(peekSums(blocks.realPath, storage), (_, slot) => slot ? cb(null, 'lines') : cb(err, framing))
+  const [first] = HEADER_POSITIONS
+  isChecked(blocks, first, (err, isOne) => {
+    if (err || isOne) return cb(err, 'checked')
+    detectOther(blocks, expected, (err, framing) => {
+      if (framing === 'checked' || framing === 'lines' || storage === null) return cb(err, framing)
+      // However damaged its beginning is, a file with sums beside it is one of lines.
+      toCallback(peekSums(blocks.realPath, storage), (_, slot) => slot ? cb(null, 'lines') : cb(err, framing))
+    })
   })
 }
 
 /** @type {(blocks: BlockFileHandle, expected: string, cb: Detected) => void} */
-function detectByBytes (blocks, expected, cb) {
-  const [first, second] = HEADER_POSITIONS
-  isChecked(blocks, first, (err, isOne) => {
-    if (err || isOne) return cb(err, 'checked')
-    detectLegacy(blocks, (err, framing) => {
-      if (err || framing) return cb(err, framing)
-      // The second header comes last: a record of an offset log may hold the magic at its position.
-      isChecked(blocks, second, (err, isOne) => {
-        if (err || isOne) return cb(err, 'checked')
-        if (expected === 'lines') return cb(null, 'lines')
-        areLines(blocks, (err, isOne) => err || isOne ? cb(err, 'lines') : cb(unknownFormat(blocks.path)))
-      })
+function detectOther (blocks, expected, cb) {
+  const [, second] = HEADER_POSITIONS
+  detectLegacy(blocks, (err, framing) => {
+    if (err || framing) return cb(err, framing)
+    // The second header comes last: a record of an offset log may hold the magic at its position.
+    isChecked(blocks, second, (err, isOne) => {
+      if (err || isOne) return cb(err, 'checked')
+      if (expected === 'lines') return cb(null, 'lines')
+      areLines(blocks, (err, isOne) => err || isOne ? cb(err, 'lines') : cb(unknownFormat(blocks.path)))
     })
   })
 }
@@ -172,7 +173,6 @@ function findId (areas) {
   return found !== undefined && found !== null && 'id' in found ? found.id : null
 }
 
-exports.detectByBytes = detectByBytes
 exports.detectFraming = detectFraming
 exports.areOfCopy = areOfCopy
 exports.peekId = peekId
