@@ -8,7 +8,7 @@ const { createIndex } = require('..')
 const { appendSome, compareMany } = require('./cases')
 const { FOLDER, MemoryLog } = require('./memory-log')
 
-const ROUNDS = isLongRun ? 400 : 20
+const ROUNDS = isLongRun ? 400 : 8
 const PATHS = ['type', { path: 'key', range: true }, { path: 'tags', each: true }, { path: 'n', range: true }, { path: 'items', each: 'id' }]
 const TUNING = { recordsMax: 60, fanOut: 3, waitMs: 1 }
 

@@ -9,7 +9,7 @@ const { createIndex } = require('..')
 const { appendSome, compareMany, makePaths, pick } = require('./cases')
 const { MemoryLog } = require('./memory-log')
 
-const ROUNDS = isLongRun ? 1000 : 25
+const ROUNDS = isLongRun ? 1000 : 10
 const FILTERS = 60
 const CODECS = [jsonCodec, binaryCodec, { name: 'mine', encode: jsonCodec.encode, decode: jsonCodec.decode }]
 
