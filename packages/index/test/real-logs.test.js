@@ -141,6 +141,35 @@ tape(`index: a log of a real file answers as a scan does, whatever happens (seed
   t.ok(queries > 0, `${queries} queries`)
 })
 
+tape('index: a reader whose text file was cut and written anew answers as one without an index', async (t) => {
+  const file = newPath('events.jsonl')
+  const options = { framing: 'lines', codec: jsonCodec }
+  const write = async (type) => {
+    const log = OffsetLog(file, options)
+    await log.append(Array.from({ length: 300 }, (_, n) => ({ n, type })))
+    await log.close()
+  }
+  await write('a')
+  const { size } = fs.statSync(file)
+  await write('b')
+  const tuning = { recordsMax: 50, fanOut: 2, waitMs: 1 }
+  const indexed = OffsetLog(file, { ...options, flags: 'r', index: createIndex(['type'], { tuning }) })
+  const plain = OffsetLog(file, { ...options, flags: 'r' })
+  await plain.ready()
+  await indexed.ready()
+  await indexed.index.ready()
+  t.deepEqual((await indexed.explain({ where: { path: 'type', equals: 'none' } })).uses, ['type'], 'the index is used')
+  fs.truncateSync(file, size)
+  await write('c')
+  for (const log of [indexed, plain]) t.equal((await log.refresh().catch((err) => err)).code, 'ERR_LOG_REPLACED')
+  for (const type of ['a', 'b', 'c']) {
+    const where = { path: 'type', equals: type }
+    t.equal(await indexed.count({ where }), await plain.count({ where }), type)
+  }
+  await indexed.close()
+  await plain.close()
+})
+
 tape('index: an index of the time after a backup is not believed', async (t) => {
   for (const [framing, codec] of KINDS) {
     const file = newPath(framing === 'lines' ? 'events.jsonl' : 'events.log')

@@ -145,7 +145,9 @@ class Indexing {
     try {
       const isWanted = file.codec.compile(where)
       const asked = { from: range.from, to: stop, reverse: range.reverse }
-      const parts = isWanted && this.index ? this.index.parts(where, asked) : null
+      // What the index knows of a file that another process has cut or replaced may be of other records.
+      const isSure = (file.follower?.failure ?? null) === null
+      const parts = isWanted && this.index && isSure ? this.index.parts(where, asked) : null
       if (isWanted === null || parts === null) return this.#openRange(file, range, cb)
       cb(null, new IndexedReader(file, range, { openRange: this.#openRange, parts, stop, isWanted }))
     } catch (err) {
