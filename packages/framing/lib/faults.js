@@ -30,8 +30,7 @@ const FAULTS = Object.freeze({
   CUT_OFF: 'all of it, since the file ends before,',
   HOLE: 'what was written there is lost, zeros are in its place: that',
   PROMISED_HOLE: 'what was on stable storage there is lost, zeros are in its place: that',
-  SUMS: 'its checksum in the file beside it (if a program changed the text on purpose, millrace repair --accept says so): ' +
-    'that'
+  SUMS: 'its checksum, in the file beside it,'
 })
 
 /** What is wrong with a damaged range, in words. @param {Damage} damage */
@@ -41,9 +40,10 @@ function describeFault ({ fault }) {
 
 /** The error for a damaged range. @type {(damage: Damage, path: string) => LogError} */
 function damageError (damage, path) {
-  const { start, end } = damage
+  const { start, end, fault } = damage
+  const orAccept = fault === 'SUMS' ? '. If a program changed the text on purpose, millrace repair --accept takes it as it is' : ''
   return new LogError('ERR_LOG_CORRUPT', `${path} is damaged from ${start} to ${end}: ${describeFault(damage)} is wrong. Keep a ` +
-    'copy of the file; onCorrupt: "skip" reads the records behind', { offset: start, path })
+    `copy of the file; onCorrupt: "skip" reads the records behind${orAccept}`, { offset: start, path })
 }
 
 /**

@@ -11,6 +11,7 @@
 // `startCrc` and `endCrc` stand for the log's bytes from `base` to `start` and to `end`; see `SumWalk`.
 
 const { crc32 } = require('./crc32')
+const { CRC_SIZE } = require('./layout')
 
 const MAGIC = Buffer.from('MRsums1\n')
 const SLOT_SIZE = 72
@@ -19,7 +20,6 @@ const SUMS_POSITIONS = Object.freeze([0, 4096, 8192, 12288, 16384])
 const SUMS_SIZE = 20480
 /** How many bytes of the log have a checksum of their own. */
 const SUMMED_SIZE = 16384
-const CRC_SIZE = 4
 /** No log writes so many slots. */
 const SEQUENCE_MAX = 2 ** 47
 /** By how much the table grows, in bytes. */

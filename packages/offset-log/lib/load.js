@@ -83,8 +83,8 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  * @property {{ offset: number, size: number, path: string } | null} [unrestored]  Of a log opened for reading: an
  *   earlier open for writing was interrupted while it wrote these bytes anew from the file `path`. The log is read
  *   without them. The next open for writing restores them.
- * @property {string} [changed]  Of a log of lines: another program has changed the file since the log was closed, and
- *   how that shows.
+ * @property {string} [changed]  Of a log of lines: another program has changed the file, how that shows, and how to
+ *   accept it. Until then every opening says so, and reads compare no checksums.
  * @property {Array<{ what: string, offset: number, size: number }>} damage  Ranges that have changed since they were on
  *   stable storage. The log is read-only.
  * @property {Array<{ what: string, offset: number, size: number }>} flaws  Unusable parts of the head that have another

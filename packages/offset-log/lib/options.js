@@ -57,7 +57,7 @@ const CALL_OPTIONS = { flushSync: ['sync'], append: ['seqs', 'if'], appendSync: 
  *   for programs with many callers, such as a server: if only one caller appends, and awaits each append, none is
  *   refused.
  * @property {'error' | 'skip'} [onCorrupt]  What streams and scans do at damage, `'error'` by default: end with
- *   ERR_LOG_CORRUPT. With `'skip'` they continue after it and count what was lost. Only the checked framing can skip.
+ *   ERR_LOG_CORRUPT. With `'skip'` they continue after it and count what was lost. The offset framings cannot skip.
  * @property {boolean} [mustExist]  True fails with ENOENT if there is no file, and makes nothing; false by default.
  * @property {boolean} [errorIfExists]  True fails with EEXIST if there is a file, and does not change it; false by
  *   default.

@@ -19,10 +19,10 @@ const { PageSums } = require('../read/page-sums')
 // far behind, so that an open after a clean end still sees whether somebody changed the last lines. Each move takes a
 // sync of the sums.
 const BASE_DISTANCE = 1024 * 1024
-// With `fsync: 'never'`, the log is synced after so many bytes, for the same reason.
-/** It has 32 bits. */
-const EPOCH_END = 2 ** 32
+// With `fsync: 'never'`, the log is synced after so many bytes: the next open reads what was not synced.
 const UNSYNCED_SIZE_MAX = 64 * 1024 * 1024
+/** An epoch has 32 bits. */
+const EPOCH_END = 2 ** 32
 
 /**
  * @typedef {import('../lines-store').LinesStore} LinesStore
@@ -53,6 +53,7 @@ class LinesCheckpoints {
   #safePlace
   /** By place: where the commit begins that its slot describes. @type {number[]} */
   #starts = []
+  /** What opening has read; empty from `begin` on. @type {FoundSlot[]} */
   #found
   /** Whether the newest slot says that the log was closed. */
   #isMarkedClean = false

@@ -3,9 +3,8 @@
 // the log.
 
 const { promisesOf, toCallback } = require('@millrace/flow')
-const { SUMMED_SIZE, SUMS_SIZE, TABLE_SIZE, countPages, crc32 } = require('@millrace/framing')
+const { CRC_SIZE, SUMMED_SIZE, SUMS_SIZE, TABLE_SIZE, countPages, crc32 } = require('@millrace/framing')
 
-const CRC_SIZE = 4
 const CHUNK_PAGES = TABLE_SIZE / CRC_SIZE
 /** Of the table, in memory: for 4 GiB of the log. */
 const CHUNKS_MAX = 64

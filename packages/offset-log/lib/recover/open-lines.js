@@ -66,14 +66,14 @@ async function read (store) {
   // After the slots were read: what they say was written before.
   if (sums !== null) await toPromise((cb) => store.blocks.refresh(cb))
   const fileSize = store.blocks.size.value
-  if (sums === null) return findEnd(store, fileSize)
+  const found = await findEnd(store, fileSize)
+  if (sums === null) return found
   store.usePages(sums.pages)
   store.beside = sums.pages
   const { slots, slots: [newest] } = sums
   store.noted = newest ?? null
-  if (newest === undefined) return findEnd(store, fileSize)
-  const found = await findEnd(store, fileSize)
-  // If the log was not closed, a power cut may have taken the newest commits, or the last one is being written.
+  if (newest === undefined) return found
+  // If the log was not closed, a power cut may have taken the newest commits.
   const { slot } = await findCommit(store, slots, !newest.isClean)
   store.promisedEnd = slot?.durable ?? 0
   return withChange(store, found, slot === null ? describeChange(newest, fileSize) : null, newest.isChanged)
