@@ -3,10 +3,14 @@
 // marks in the log itself, so it is known after a crash too.
 
 const crypto = require('node:crypto')
+const fs = require('node:fs/promises')
 const { boundParts, countOld, oldUntil } = require('@millrace/flow')
 const { Problem } = require('./problem')
 const { findPeriod, seqBefore } = require('./reading')
 const { decodeRecord } = require('./record')
+
+/** So many bytes at the end of a log are read whatever clocks have said: no rule is right for all wrong clocks. */
+const READ_SIZE_MIN = 64 * 1024 ** 2
 
 /**
  * @typedef {import('./named-logs').NamedLog} NamedLog
@@ -17,6 +21,7 @@ const { decodeRecord } = require('./record')
 class Idempotency {
   #countMax
   #ageMs
+  #readSizeMin
   /**
    * By key, the oldest first, except that those of a log that was opened later come later. `sinceMs` is when they were
    * stored, or read from the log, by the steady clock: no jump of the wall clock makes a key unknown.
@@ -28,10 +33,11 @@ class Idempotency {
   /** What was read of each log. @type {Map<string, Promise<void>>} */
   #loaded = new Map()
 
-  /** @param {{ count: number, ageMs: number }} limits */
-  constructor ({ count, ageMs }) {
+  /** @param {{ count: number, ageMs: number, readSizeMin?: number }} limits */
+  constructor ({ count, ageMs, readSizeMin = READ_SIZE_MIN }) {
     this.#countMax = count
     this.#ageMs = ageMs
+    this.#readSizeMin = readSizeMin
   }
 
   /**
@@ -94,7 +100,8 @@ class Idempotency {
   /**
    * Reads the marks of the last hours, once for each log: those in all segments that are not too old for sure, by the
    * segments around them and by their own last record. The times of the marks themselves say nothing: a clock that was
-   * behind has made some of them.
+   * behind has made some of them. Nor does the time of a segment that is before the last record of the one in question.
+   * And no time says that a mark near the end is old.
    * @param {NamedLog} entry
    */
   async #read (entry) {
@@ -107,9 +114,11 @@ class Idempotency {
     let index = countOld(bounds, oldUntil(bounds, nowMs, this.#ageMs), this.#ageMs)
     const isOld = async (/** @type {number} */ index) => {
       const period = await findPeriod(entry, { base: segments[index].base, next: segments[index + 1].base }, Infinity)
-      return period.to <= oldMs
+      const after = segments.slice(index + 1).find(({ created }) => created.getTime() >= period.to)
+      return period.to <= oldMs && after !== undefined && after.created.getTime() <= oldMs
     }
     while (index > 0 && !await isOld(index - 1)) index--
+    index = Math.min(index, await indexBefore(segments, this.#readSizeMin))
     const begin = await seqBefore(log, segments[index].base)
     const where = { path: ['idempotency', 'key'], exists: true }
     for await (const { seq, value } of log.stream({ gt: begin, where })) {
@@ -119,6 +128,16 @@ class Idempotency {
       this.#remember(key, { body, count, seq })
     }
   }
+}
+
+/** Where the last bytes of a log begin. @type {(segments: Segment[], size: number) => Promise<number>} */
+async function indexBefore (segments, size) {
+  let index = segments.length
+  for (let left = size; index > 0 && left > 0; index--) {
+    // It may have been dropped meanwhile, or be compressed.
+    left -= await fs.stat(segments[index - 1].path).then((found) => found.size, () => 0)
+  }
+  return index
 }
 
 /** 128 bits are enough. @param {string} hash  in hex */

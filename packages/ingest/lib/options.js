@@ -80,7 +80,7 @@ const SERVER = Object.freeze({
  * @typedef {import('@millrace/segmented-log').SegmentedLogOptions} SegmentedLogOptions
  * @typedef {Omit<SegmentedLogOptions, 'codec' | 'flags' | 'strict' | 'maxRecordSize' | 'signal'>} LogOptions
  * @typedef {any} Log  a segmented log of `recordCodec`
- * @typedef {{ base: number, created: Date }} Segment
+ * @typedef {{ base: number, path: string, created: Date }} Segment
  */
 
 /**

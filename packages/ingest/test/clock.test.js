@@ -2,9 +2,13 @@
 // Times of receipt, `since` and `until`, idempotency keys and counts under clocks that are wrong for a while, each
 // against an oracle that reads everything.
 
+const path = require('node:path')
 const tape = require('tape')
-const { createRandom, fakeWallClock, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
+const { SegmentedLog } = require('@millrace/segmented-log')
+const { createRandom, failureOf, fakeWallClock, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { createIngest } = require('..')
+const { Idempotency } = require('../lib/idempotency')
+const { recordCodec } = require('../lib/record')
 const { clientOf } = require('./helpers')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
@@ -85,6 +89,32 @@ tape('clock: a key is known although a clock that was behind made the next segme
   await post(T + 20 * HOUR, 1)
   await post(T - 4 * HOUR, 2)
   t.equal((await post(T + 30 * HOUR, 1)).headers.get('idempotency-replayed'), 'true')
+})
+
+tape('clock: a key is known although the clock of its time and that of the next segment were behind', async (t) => {
+  const clock = fakeWallClock(t, T)
+  const folder = temporaryFolder()
+  const options = { log: { segmentSize: 40_000 } }
+  const post = async (ms, key, pad = 0) => {
+    clock.set(ms)
+    const headers = { 'idempotency-key': key, prefer: 'ack=written' }
+    await session(folder, ({ post }) => post('/v1/logs/a', JSON.stringify('x'.repeat(pad)), headers), options)
+  }
+  await post(T, 'key-0')
+  await post(T + 15 * HOUR, 'key-1')
+  await post(5000, 'key-2', 45_000)
+  const stored = T + 33 * HOUR
+  await post(stored + HOUR - DAY, 'key-3', 45_000)
+  await post(stored + 2 * HOUR, 'key-4', 45_000)
+  await post(stored + 7 * HOUR, 'key-5')
+  clock.set(stored + 14 * HOUR)
+  const log = SegmentedLog(path.join(folder, 'log-a'), { codec: recordCodec, flags: 'r' })
+  t.equal((await log.segments()).length, 4)
+  // By times alone, as if each segment were large.
+  const keys = new Idempotency({ count: 100, ageMs: DAY, readSizeMin: 0 })
+  const reused = await failureOf(() => keys.begin({ name: 'a', log, periods: new Map() }, 'key-2', '', 'another body'))
+  t.equal(reused?.code, 'key_reused', 'it is known')
+  await log.close()
 })
 
 tape(`clock: reads, keys and counts are those of an oracle (seed ${seed})`, async (t) => {
