@@ -26,6 +26,7 @@ const BLOCK_SIZE = 65536
 const BATCH_SIZE = 1000
 // <length> data <length> <end of the record>
 const FRAME_OVERHEAD = 12
+const SUMS = '.sums'
 /** The query when no record can answer it. */
 const NO_ANSWER = '%nothing-has-this-root.sha256'
 
@@ -235,8 +236,10 @@ async function copyLog (from, to, framing, times = 1) {
   }
   // A codec without a name: the copy may be opened with any, as its records need.
   const codec = { ...rawCodec, name: undefined }
-  await writeWhole([to], ([draft]) => {
-    return pour(`copying to ${framing}`, times * size, repeat(), [createLog(draft, codec, framing)])
+  // Checksums of lines are in a file beside them.
+  await writeWhole(framing === 'lines' ? [to, to + SUMS] : [to], async ([draft, sums]) => {
+    await pour(`copying to ${framing}`, times * size, repeat(), [createLog(draft, codec, framing)])
+    if (sums) fs.renameSync(draft + SUMS, sums)
   })
 }
 

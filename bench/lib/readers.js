@@ -29,7 +29,8 @@ const { call, eachRange } = require('./measure')
 
 /** @typedef {import('@millrace/offset-log').RecordRun} RecordRun */
 /** @typedef {keyof typeof CODECS} CodecName */
-/** @typedef {{ blockSize?: number, codec?: CodecName, where?: import('@millrace/where').Where }} ReadOptions */
+/** @typedef {import('@millrace/where').Where} Where */
+/** @typedef {{ blockSize?: number, codec?: CodecName, verify?: boolean, where?: Where }} ReadOptions */
 
 const BLOCK_SIZE = 64 * 1024
 const SECTION_SIZE = 1024
@@ -118,8 +119,8 @@ async function openItems (path, options = {}) {
  * @param {string} path
  * @param {ReadOptions} options
  */
-async function openLog (path, { codec, blockSize = BLOCK_SIZE }) {
-  const log = OffsetLog(path, { codec: codec && /** @type {any} */ (CODECS[codec]), blockSize, flags: 'r' })
+async function openLog (path, { codec, blockSize = BLOCK_SIZE, verify }) {
+  const log = OffsetLog(path, { codec: codec && /** @type {any} */ (CODECS[codec]), blockSize, verify, flags: 'r' })
   await log.ready()
   return log
 }

@@ -57,12 +57,14 @@ const EVERY = 100
  * @typedef {import('../engine/row').Peer & StorePeer} Peer
  */
 
+const { lines, parts: ours } = require('./millrace')
+
 /** In the order of the table. @type {Peer[]} */
-exports.parts = [...require('./millrace').parts, ...require('./flume').parts, ...require('./databases').parts]
+exports.parts = [...ours, ...require('./flume').parts, ...require('./databases').parts]
 
 /** @type {(name: string, folder: string, mode: Mode) => Promise<Store>} */
 function openStore (name, folder, mode) {
-  const peer = exports.parts.find((/** @type {Peer} */ peer) => peer.name === name)
+  const peer = [...exports.parts, lines].find((/** @type {Peer} */ peer) => peer.name === name)
   return /** @type {Peer} */ (peer).open(folder, mode)
 }
 

@@ -39,8 +39,8 @@ async function openMillrace (file, options) {
   }
 }
 
-/** @type {import('./index').Peer[]} */
-exports.parts = /** @type {FramingName[]} */ (['checked', 'offset32']).map((framing) => ({
+/** @type {(framing: FramingName) => import('./index').Peer} */
+const toPeer = (framing) => ({
   name: framing,
   label: `Millrace, ${framing}`,
   kind: 'millrace',
@@ -53,6 +53,9 @@ exports.parts = /** @type {FramingName[]} */ (['checked', 'offset32']).map((fram
     fsync: mode === 'durable' ? 'always' : 'never'
   }),
   openFlumelog: (file) => OffsetLog(file, { framing, blockSize: BLOCK_SIZE, cache: CACHE_SIZE })
-}))
+})
 
+exports.parts = [toPeer('checked'), toPeer('offset32')]
+/** Takes no part beside other stores, whose records are binary. */
+exports.lines = toPeer('lines')
 exports.openMillrace = openMillrace

@@ -24,7 +24,7 @@ const rows = table.groups.flatMap((group) => group.rows)
 
 tape('limits options: the defaults are those of its notes, lists and numbers are understood', (t) => {
   const { rows, runs, records, out, command } = parseOptions([])
-  t.equal(new Set(rows.map(({ name }) => name)).size, 53, 'each row has a name of its own')
+  t.equal(new Set(rows.map(({ name }) => name)).size, 61, 'each row has a name of its own')
   t.equal(runs, 5)
   t.equal(records, 458803)
   t.equal(out, undefined)

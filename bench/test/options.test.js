@@ -15,7 +15,7 @@ tape('options: the defaults are those of its notes', (t) => {
   const options = parseOptions([])
   t.deepEqual(options.blockSizes, [1, 2, 4, 8, 16, 32, 64, 128].map((kib) => kib * 1024))
   t.deepEqual(names(options.rows), ['file', 'blocks', 'log', 'json', 'stream', 'binary'])
-  t.deepEqual(names(options.peers), ['checked', 'checked-stream', 'offset32', 'flumelog'])
+  t.deepEqual(names(options.peers), ['checked', 'checked-stream', 'offset32', 'lines', 'flumelog'])
   t.equal(options.runs, 3)
   t.equal(options.records, 458803)
   t.equal(options.file, undefined)

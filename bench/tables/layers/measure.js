@@ -20,7 +20,9 @@ async function prepareLayer (context, layer) {
   const { peers, blockSizes } = context.options
   /** @type {Record<string, string>} */
   const paths = {}
-  for (const { framing } of peers) paths[framing] ??= await findLog(context, { log: layer.log, framing })
+  for (const { framing } of peers) {
+    if (framing !== 'lines' || layer.log === 'json') paths[framing] ??= await findLog(context, { log: layer.log, framing })
+  }
   const { query } = source
   /** @type {number[]} */
   const slow = blockSizes.filter((/** @type {number} */ at) => {

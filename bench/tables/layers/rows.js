@@ -15,6 +15,7 @@ const { measureLayer, prepareLayer, readsPrefix } = require('./measure')
 /** @typedef {import('../../engine/row').Row & Layer} LayerRow */
 
 const STACKS = { checked: {}, offset32: {}, flumelog: {} }
+const OF_JSON = { ...STACKS, lines: {} }
 /** @type {import('../../engine/row').Figure[]} */
 const figures = [{ figure: 'ms', unit: 'ms' }]
 
@@ -24,7 +25,7 @@ function toRow (name, what, layer, more) {
     name,
     what,
     ...layer,
-    peers: STACKS,
+    peers: layer.log === 'json' ? OF_JSON : STACKS,
     figures,
     prepare: (context) => prepareLayer(context, layer),
     measure: measureLayer,
@@ -43,7 +44,7 @@ exports.parts = [
   toRow('blocks', '1 KiB sections of the blocks', { log: 'json', primitive: 'sections', delivers: 'file', every: 1000 }),
   // flumelog-offset can only stream; Millrace also scans, which makes no object a record.
   toRow('log', 'every record, by scan or stream', { log: 'json', primitive: 'records', delivers: 'records', every: 1000 },
-    { peers: { ...STACKS, 'checked-stream': {} } }),
+    { peers: { ...OF_JSON, 'checked-stream': {} } }),
   // What most programs do, and most of it is JSON.parse.
   toRow('json', 'every record, parsed as JSON', { log: 'json', primitive: 'values', delivers: 'records', every: 1000 }, { isLast: true, samples: 8 }),
   // The same contract in all stacks: items through pull-stream.

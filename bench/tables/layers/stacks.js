@@ -80,6 +80,8 @@ exports.parts = [
   },
   // The same bytes as flumelog-offset reads, so that only the code differs.
   { name: 'offset32', label: 'Millrace, offset32', kind: 'millrace', order: 20, framing: 'offset32', packages: PACKAGES, primitives: millrace },
+  // A text file, with its checksums beside it. It has no binary log.
+  { name: 'lines', label: 'Millrace, lines', kind: 'millrace', order: 30, framing: 'lines', packages: PACKAGES, primitives: millrace },
   {
     name: 'flumelog',
     label: 'flumelog-offset',

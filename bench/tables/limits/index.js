@@ -15,6 +15,7 @@ const GROUPS = {
   queries: 'Queries and codecs',
   opening: 'Opening',
   appends: 'Appends',
+  lines: 'Logs that are text files, such as .jsonl',
   'event-loop': 'The event loop',
   gets: 'Single records',
   memory: 'Memory, and a log ten times as large'

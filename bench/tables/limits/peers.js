@@ -27,5 +27,7 @@ exports.parts = [
   ours('equality', 'Millrace, a query by equality'),
   ours('no-breaks', 'Millrace, without breaks'),
   ours('log-10MB', 'Millrace, a log of 10 MB'),
-  ours('log-once', 'Millrace, the log itself')
+  ours('log-once', 'Millrace, the log itself'),
+  ours('checked', 'Millrace, checked'),
+  machine('append-file', 'fs.appendFileSync')
 ]

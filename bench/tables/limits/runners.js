@@ -36,13 +36,13 @@ const BYTES = { every: Infinity, pick: ({ delivered: bytes }) => ({ bytes }) }
 const RECORDS = { pick: ({ records, delivered, digest, seqSum }) => ({ records, delivered, digest, seqSum }) }
 
 /**
- * Records as long as the messages of the bench, without repetition inside. They are the same in every process.
+ * Records of text as long as the messages of the bench, without repetition inside. They are the same in every process.
  * @param {number} count
  * @returns {Buffer[]}  RECORD_SIZE bytes each
  */
 function createRecords (count) {
   const { base64 } = createPrng(SEED)
-  return Array.from({ length: count }, () => Buffer.from(base64(RECORD_SIZE), 'base64'))
+  return Array.from({ length: count }, () => Buffer.from(base64(RECORD_SIZE).slice(0, RECORD_SIZE)))
 }
 
 /**
@@ -107,10 +107,11 @@ function countRuns ({ log }, counts) {
 
 /**
  * Scans a whole log.
- * @type {(log: { path: string }, options?: { blockSize?: number, kind?: Kind, count?: Count }) => Promise<Runner>}
+ * @type {(log: { path: string }, options?: { blockSize?: number, verify?: boolean, kind?: Kind, count?: Count }) =>
+ *   Promise<Runner>}
  */
-function openScan ({ path }, { blockSize, kind = RECORDS, count = countRuns } = {}) {
-  return timeReader(openRecords(path, { blockSize }), kind, { count })
+function openScan ({ path }, { blockSize, verify, kind = RECORDS, count = countRuns } = {}) {
+  return timeReader(openRecords(path, { blockSize, verify }), kind, { count })
 }
 
 /** Tallies a log as the bench's layer `log` does. @param {string} path */

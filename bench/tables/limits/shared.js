@@ -97,7 +97,7 @@ function reads (...input) {
 
 /**
  * The same without an answer, for rows whose sides read the log in different ways.
- * @type {(log: 'json', framing: 'offset32' | 'checked') => Row['prepare']}
+ * @type {(log: 'json', framing: import('./logs').FramingName) => Row['prepare']}
  */
 function readsPath (log, framing) {
   return async (context) => ({ path: await findLog(context, { log, framing }) })

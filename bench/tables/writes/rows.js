@@ -180,7 +180,7 @@ function toRow (name, what, peers, more) {
 exports.parts = [
   toRow('bytes', 'bytes of a batch to the end of a file', files, { isWhole: true }),
   toRow('frames', 'records, each a Buffer, to a log', logs),
-  toRow('json', 'values, encoded as JSON', logs, { codec: 'json' }),
+  toRow('json', 'values, encoded as JSON', { ...logs, lines: toLog(64 * KIB, 'lines') }, { codec: 'json' }),
   toRow('binary', 'values, in the binary format', logs, { codec: 'binary' }),
   toRow('durable', 'records, each batch synced', logs, { durableMs: 1500, cannot: { flumelog: 'never syncs' } })
 ]

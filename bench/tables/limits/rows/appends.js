@@ -66,13 +66,15 @@ function store (name) {
 }
 
 /**
- * Appenders that each wait until their record is durable. SQLite gets one transaction of as many records instead.
- * During SQLite's first sample its WAL reaches the length at which it is rewritten from the start, which is faster from
- * then on. That is the state to compare with.
+ * Appenders that each wait until their record is durable, of ours and of another store. SQLite gets one transaction of
+ * as many records instead. During its first sample its WAL reaches the length at which it is rewritten from the start,
+ * which is faster from then on. That is the state to compare with.
  * @param {{ appenderCount: number, roundCount: number }} work
+ * @param {string} [other]
+ * @param {string} [ours]
  * @returns {Sides}
  */
-function durably ({ appenderCount, roundCount }) {
+function durably ({ appenderCount, roundCount }, other = 'sqlite', ours = 'checked') {
   /** @type {(name: string) => OpenSide} */
   const side = (name) => ({ folder }) => {
     const records = createRecords(appenderCount)
@@ -81,17 +83,17 @@ function durably ({ appenderCount, roundCount }) {
       return appendDurably(store, records, appenderCount, isOver)
     })
   }
-  return [undefined, { millrace: side('checked'), sqlite: side('sqlite') }]
+  return [undefined, { millrace: side(ours), [other]: side(other) }]
 }
 
 /**
  * Appends the same batches to Millrace and to another store, without syncs.
- * @type {(name: string, open?: OpenStore, batching?: Batching) => Sides}
+ * @type {(name: string, open?: OpenStore, batching?: Batching, ours?: string) => Sides}
  */
-function beside (name, open = store(name), batching) {
+function beside (name, open = store(name), batching, ours = 'checked') {
   return [({ options: { records } }) => {
     return { count: Math.ceil(Math.min(records, RECORDS_MAX) / DISTINCT) * DISTINCT }
-  }, { millrace: inBatches(store('checked'), batching), [name]: inBatches(open, batching) }]
+  }, { millrace: inBatches(store(ours), batching), [name]: inBatches(open, batching) }]
 }
 
 /**
@@ -238,3 +240,8 @@ function takingSpace (work) {
     payload: () => ({ sample: () => records * RECORD_SIZE, finish: () => ({ records }) })
   }]
 }
+
+exports.BATCH_SAMPLES = BATCH_SAMPLES
+exports.beside = beside
+exports.durably = durably
+exports.timeAppends = timeAppends

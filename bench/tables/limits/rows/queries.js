@@ -135,3 +135,5 @@ async function timeCodec (way, codec, path) {
     }
   }
 }
+
+exports.by = by
