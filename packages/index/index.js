@@ -2,12 +2,14 @@
 // An index of fields for a log: which records may fulfil a filter, without a scan.
 
 const { checkNames, misuse } = require('@millrace/errors')
+const { createFlumeView } = require('./lib/flume-view')
 const { LogIndex } = require('./lib/log-index')
 const { parsePaths } = require('./lib/paths')
 
 /**
  * @typedef {import('./lib/paths').PathOptions} PathOptions
  * @typedef {import('./lib/paths').AskedPath} AskedPath
+ * @typedef {import('./lib/flume-view').FlumeView} FlumeView
  * @typedef {import('./lib/log-index').Host} Host
  * @typedef {import('./lib/log-index').IndexStatus} IndexStatus
  * @typedef {import('./lib/explain').Explanation} Explanation
@@ -40,4 +42,5 @@ function createIndex (paths, options = {}) {
   }
 }
 
+exports.createFlumeView = createFlumeView
 exports.createIndex = createIndex

@@ -57,13 +57,13 @@ function parsePath (asked) {
   return { steps, each: inside, range, name: showPath(steps, inside) }
 }
 
-/** @param {unknown} path @returns {readonly Step[]} */
-function parseSteps (path) {
+/** @type {(path: unknown, call?: string) => readonly Step[]} `call`: for the message of an error */
+function parseSteps (path, call = 'createIndex') {
   try {
     const [filter] = parseWhere({ path, exists: true })
     return /** @type {any} */ (filter).path
   } catch (err) {
-    throw misuse(/** @type {Error} */ (err).message.replace(/^where: /, 'createIndex: '))
+    throw misuse(/** @type {Error} */ (err).message.replace(/^where: /, `${call}: `))
   }
 }
 
@@ -146,6 +146,7 @@ function needsText (paths) {
 }
 
 exports.parsePaths = parsePaths
+exports.parseSteps = parseSteps
 exports.showPath = showPath
 exports.createTree = createTree
 exports.needsText = needsText
