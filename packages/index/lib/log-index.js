@@ -1,6 +1,7 @@
 'use strict'
 // The index of one log: opens its runs, keeps up with the log in the background, and answers what a filter needs.
 
+const { performance } = require('node:perf_hooks')
 const { setImmediate, setTimeout, clearTimeout } = require('node:timers')
 const { Turns } = require('@millrace/flow')
 const { Block, RECORDS_MAX } = require('./block')
@@ -17,6 +18,8 @@ const { RunFolder } = require('./run-folder')
 /** After an append others probably follow: their keys are noted together. */
 const WAIT_MS = 20
 const RETRY_MS = 10_000
+/** How often a reader looks for the runs that the writer of its log has made. */
+const LOOK_MS = 1000
 /** Blocks in memory: if they cannot be written, the rest of the log is scanned. */
 const BLOCKS_MAX = 8
 /** So many adjacent runs of about one size become one. */
@@ -76,6 +79,8 @@ class LogIndex {
   #isAwoken = false
   /** Two at once would open the same files. */
   #loads = new Turns()
+  /** When the last one began. */
+  #loadedMs = -Infinity
   /** The background work that is running. @type {Promise<void> | null} */
   #work = null
   /** @type {NodeJS.Timeout | null} */
@@ -113,6 +118,7 @@ class LogIndex {
   /** Takes the runs that are in the folder, and lets go of those that are not. */
   async #load () {
     const generation = this.#generation
+    this.#loadedMs = performance.now()
     const runs = await this.#folder.load(this.#coverage.runs)
     if (generation !== this.#generation || this.#isClosed) {
       for (const run of runs) await run.close()
@@ -273,14 +279,19 @@ class LogIndex {
   /** Takes the runs that the writer of the log has made; for a log that is read only. */
   async refresh () {
     await this.#opened
-    if (this.#host.isReadOnly) await this.#loads.run(async () => { if (!this.#isClosed) await this.#load() })
+    await this.#loadAgain()
     this.#wakeIfBehind()
+  }
+
+  async #loadAgain () {
+    if (this.#host.isReadOnly) await this.#loads.run(async () => { if (!this.#isClosed) await this.#load() })
   }
 
   /** Waits until all that is readable now is in the index, and what is durable is in runs. */
   async ready () {
     await this.#opened
     this.#failure = null
+    await this.#loadAgain()
     while (!this.#isClosed && !this.#isPaused) {
       this.#wake(0)
       await this.#settled()
@@ -328,7 +339,9 @@ class LogIndex {
   }
 
   #wakeIfBehind () {
-    if (this.#isBehind()) this.#wake(0)
+    // A reader whose memory is full waits for runs of the writer.
+    const isWaiting = this.#host.isReadOnly && performance.now() - this.#loadedMs >= LOOK_MS
+    if (isWaiting || this.#isBehind()) this.#wake(0)
   }
 
   /** Tries again to write runs, later. */
@@ -359,6 +372,7 @@ class LogIndex {
     try {
       do {
         this.#isAwoken = false
+        if (performance.now() - this.#loadedMs >= LOOK_MS) await this.#loadAgain()
         // What is appended meanwhile waits for its turn: a few records at a time would cost much.
         const { end } = this.#host
         while (!this.#isClosed && !this.#isPaused && await this.#step(end));
@@ -435,6 +449,8 @@ class LogIndex {
    * @param {number} to
    */
   #endFill (block, damage, to) {
+    // A run of the writer may have taken its place.
+    if (!this.#coverage.segments.includes(block)) return
     if (damage !== null) {
       // It is looked at again when the log is opened the next time.
       block.isSealed = true

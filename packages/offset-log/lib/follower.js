@@ -51,6 +51,8 @@ class Follower {
   #modified = { ms: NaN, seenMs: 0 }
   /** Why the last look failed: a live stream that comes to the end would wait for nothing. @type {Error | null} */
   failure = null
+  /** Called in the turn in which the log goes on in another file, or can be followed again. @type {() => void} */
+  onReplaced = () => {}
   /** How far an end that is being written anew has come, and since when. */
   #rewriting = { size: -1, atMs: 0 }
   /** Looks for another text file at the path. @type {NodeJS.Timeout | undefined} */
@@ -131,7 +133,9 @@ class Follower {
       const waiting = this.#waiting.splice(0)
       // What was another file once is not read again, whatever it is now.
       const isOver = this.failure instanceof LogError && this.failure.code === 'ERR_LOG_REPLACED'
-      const err = this.failure = isOver ? this.failure : await this.#look().then(() => null, (err) => err)
+      const before = this.failure
+      const err = this.failure = isOver ? before : await this.#look().then(() => null, (err) => err)
+      if (before !== null && err === null) this.onReplaced()
       // Those that have something to read were woken, and read it first.
       if (err && !lifecycle.isClosed) nextTick(() => waitingStreams.close(err))
       for (const cb of waiting) nextTick(cb, err)
@@ -223,6 +227,7 @@ class Follower {
     try {
       await promisesOf(blocks).reopen()
       file.store = (await openSteadily(file, '')).store
+      this.onReplaced()
       // Records appended just before the replacement lie in front of the new file's end, so `follow` does not report
       // them.
       file.writtenSince = Math.max(file.writtenSince, file.store.last)

@@ -40,6 +40,7 @@ const { scan } = require('./scan')
  * @property {(seqs: readonly number[]) => void} deleted
  * @property {() => void} compacting  nothing may be read until `compacted`
  * @property {(hasChanged: boolean) => Promise<void>} compacted
+ * @property {() => Promise<void>} replaced  of a log that is only read: its file is another one now, or was cut
  * @property {() => void} synced  more is on stable storage
  * @property {() => Promise<void>} ready
  * @property {() => any} status
@@ -94,6 +95,8 @@ class Indexing {
   open (parts, [since, durable]) {
     const index = this.index = this.#source.open(createHost(this.#file, parts, this.#openRange))
     this.#stops = [since(() => index.appended()), durable(() => index.synced())]
+    const { follower } = this.#file
+    if (follower) follower.onReplaced = () => { index.replaced().catch(() => {}) }
   }
 
   /** Runs a compaction. @type {<T>(compact: () => Promise<T>) => Promise<T>} */
@@ -112,8 +115,16 @@ class Indexing {
   /** @param {Range} range @returns {Explanation} */
   explain ({ from, stop, where, reverse }) {
     const { end, since } = this.#file
-    if (where === null || this.index === null) return explainScan({ from, stop, where }, since.value)
+    const doubt = this.#doubt
+    if (where === null || this.index === null || doubt !== null) {
+      return explainScan({ from, stop, where }, since.value, doubt?.message)
+    }
     return this.index.explain(where, { from, to: Math.min(stop, end), reverse })
+  }
+
+  /** What the index knows of a file that another process has cut or replaced may be of other records. */
+  get #doubt () {
+    return this.#file.follower?.failure ?? null
   }
 
   /** Waits until what is readable now is in the index. */
@@ -145,9 +156,7 @@ class Indexing {
     try {
       const isWanted = file.codec.compile(where)
       const asked = { from: range.from, to: stop, reverse: range.reverse }
-      // What the index knows of a file that another process has cut or replaced may be of other records.
-      const isSure = (file.follower?.failure ?? null) === null
-      const parts = isWanted && this.index && isSure ? this.index.parts(where, asked) : null
+      const parts = isWanted && this.index && this.#doubt === null ? this.index.parts(where, asked) : null
       if (isWanted === null || parts === null) return this.#openRange(file, range, cb)
       cb(null, new IndexedReader(file, range, { openRange: this.#openRange, parts, stop, isWanted }))
     } catch (err) {
@@ -228,10 +237,10 @@ function wholeRange (from, stop) {
   return { from, stop, skipsDamage: false, skipsRetained: true, ...rest }
 }
 
-/** @type {(range: Pick<Range, 'from' | 'stop' | 'where'>, since: number | undefined) => Explanation} */
-function explainScan ({ from, stop, where }, since = -1) {
+/** @type {(range: Pick<Range, 'from' | 'stop' | 'where'>, since?: number, doubt?: string) => Explanation} */
+function explainScan ({ from, stop, where }, since = -1, doubt = 'the log was opened without an index') {
   const scanned = from < stop && from <= since ? { from, records: null } : null
-  const why = where === null ? 'there is no filter' : 'the log was opened without an index'
+  const why = where === null ? 'there is no filter' : doubt
   return { uses: [], candidates: null, runs: 0, scanned, why: scanned === null ? '' : why }
 }
 

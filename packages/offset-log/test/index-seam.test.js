@@ -2,6 +2,7 @@
 // Reads by way of an index give what a scan gives, whatever the index names too much and however it divides a read. The
 // index of these tests knows the right answer, adds other records to it, and makes random parts of that.
 
+const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { canonicalCodec } = require('@millrace/binary-codec')
@@ -53,6 +54,7 @@ function fakeIndex (random, records) {
     deleted: note('deleted'),
     compacting: note('compacting'),
     compacted: async (hasChanged) => note('compacted')(hasChanged),
+    replaced: async () => note('replaced')(),
     synced: () => {},
     ready: async () => note('ready')(),
     status: () => ({ isFake: true }),
@@ -185,6 +187,51 @@ tape('index: it is told what happens, and explain, ready, status and drop reach 
   const told = index.calls.map(([name]) => name).filter((name) => name !== 'appended')
   t.deepEqual(told, ['deleted', 'compacting', 'compacted', 'ready', 'drop'])
   t.ok(index.calls.some(([name]) => name === 'appended'))
+})
+
+tape('index: of a reader is told when the reader goes on in another file, before anything is read there', async (t) => {
+  const file = newPath()
+  const writer = OffsetLog(file, { codec: jsonCodec })
+  const seqs = await writer.append([{ key: 1 }, { key: 2 }, { key: 3 }], { seqs: true })
+  const index = fakeIndex(() => 1, new Map())
+  const reader = OffsetLog(file, { codec: jsonCodec, flags: 'r', index })
+  await reader.ready()
+  const stores = [reader._file.store]
+  index.replaced = async () => { stores.push(reader._file.store) }
+  await writer.append({ key: 4 })
+  await reader.refresh()
+  t.equal(stores.length, 1, 'not when the file has grown')
+  await writer.del(seqs[0])
+  await writer.compact()
+  await reader.refresh()
+  t.equal(stores.length, 2)
+  t.ok(stores[1] === reader._file.store && stores[1] !== stores[0], 'once the reader has it')
+  await reader.close()
+  await writer.close()
+})
+
+tape('index: of a reader is not used while it cannot be followed, and is told when it can be again', async (t) => {
+  const file = newPath()
+  const writer = OffsetLog(file, { codec: jsonCodec })
+  const seqs = await writer.append(Array.from({ length: 100 }, (_, n) => ({ n, key: 1, pad: 'x'.repeat(2000) })), { seqs: true })
+  await writer.close()
+  const whole = fs.readFileSync(file)
+  const index = fakeIndex(() => 1, new Map(seqs.map((seq, n) => [seq, { n, key: 1 }])))
+  const reader = OffsetLog(file, { codec: jsonCodec, flags: 'r', index })
+  const where = { path: 'key', equals: 1 }
+  t.equal(await reader.count({ where }), 100)
+  t.equal((await reader.explain({ where })).why, '')
+  fs.truncateSync(file, whole.length - 10_000)
+  t.equal((await failureOf(() => reader.refresh()))?.code, 'ERR_LOG_CORRUPT')
+  const { uses, why } = await reader.explain({ where })
+  t.deepEqual(uses, [])
+  t.match(why, /bytes, but .* were read before/)
+  t.equal(index.calls.some(([name]) => name === 'replaced'), false)
+  fs.writeFileSync(file, whole)
+  await reader.refresh()
+  t.equal(index.calls.filter(([name]) => name === 'replaced').length, 1)
+  t.deepEqual((await reader.explain({ where })).uses, ['a'])
+  await reader.close()
 })
 
 tape('index: a record and all before it are proven, unless another one is there', async (t) => {

@@ -1,0 +1,142 @@
+'use strict'
+// Followers in another process than the writer: while it appends, merges, deletes, compacts, drops its index and is
+// killed, they answer as a scan does.
+
+const { fork } = require('node:child_process')
+const { once } = require('node:events')
+const path = require('node:path')
+const tape = require('tape')
+const { collect, createRandom, inQuickRuns } = require('@millrace/testkit')
+const { OffsetLog } = require('@millrace/offset-log')
+const { compare, createState, makeWhere, openLog } = require('./real-log')
+
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+const ROUNDS = inQuickRuns(60, 30)
+const STEPS = ['append', 'append', 'append', 'one', 'ready', 'ready', 'delete', 'compact', 'reopen', 'drop']
+
+class Writer {
+  #child = fork(path.join(__dirname, 'writer-child.js'))
+  /** Of the log in the other process. */
+  #given
+
+  constructor ({ kind, framing, file, tuning, paths, seqs, count }) {
+    this.#given = { kind, framing, file, tuning, paths, seqs, count }
+  }
+
+  /** Lets it do a step, and calls again and again meanwhile. */
+  async run (name, seed, meanwhile) {
+    const state = { isDone: false }
+    const answer = once(this.#child, 'message').finally(() => { state.isDone = true })
+    this.#child.send({ given: this.#given, name, seed })
+    while (!state.isDone) {
+      await meanwhile()
+      // What is read from memory never waits for anything.
+      await new Promise(setImmediate)
+    }
+    const [{ failure, ...result }] = await answer
+    if (failure !== undefined) throw new Error(failure)
+    return result
+  }
+
+  /** Kills it while it does a step. */
+  async kill (name, seed, meanwhile) {
+    this.#child.send({ given: this.#given, name, seed })
+    await meanwhile()
+    const gone = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await gone
+  }
+
+  async end () {
+    const gone = once(this.#child, 'exit')
+    this.#child.disconnect()
+    await gone
+  }
+}
+
+/** Two readers of one log. */
+class Followers {
+  constructor (state) {
+    this.state = state
+    this.open()
+  }
+
+  open () {
+    const { state, state: { file, framing, codec } } = this
+    this.indexed = openLog(state, { flags: 'r' })
+    this.plain = OffsetLog(file, { framing, codec, flags: 'r' })
+  }
+
+  /** Finds what the writer has done. After a torn end was cut, a text file is opened again. */
+  async refresh () {
+    const refreshed = await Promise.allSettled([this.indexed.refresh(), this.plain.refresh()])
+    const codes = refreshed.map(({ reason }) => reason?.code)
+    if (codes.every((code) => code === undefined)) return
+    if (codes.some((code) => code !== undefined && code !== 'ERR_LOG_REPLACED')) throw refreshed.find(({ reason }) => reason).reason
+    await this.close()
+    this.open()
+  }
+
+  async close () {
+    await this.indexed.close()
+    await this.plain.close()
+  }
+}
+
+/** What is wrong with an answer of the time between two others: nothing but deletions can have changed it. */
+function compareBetween (found, before, after) {
+  const known = new Set(before)
+  const given = new Set(found)
+  if (found.some((seq) => !known.has(seq))) return 'a record that was not there'
+  return after.some((seq) => known.has(seq) && !given.has(seq)) ? 'a record is missing' : null
+}
+
+tape(`followers: they answer as a scan does, whatever the writer does (seed ${seed})`, async (t) => {
+  let [queries, uses] = [0, 0]
+  for (let round = 0; round < ROUNDS; round++) {
+    const random = createRandom(seed + round)
+    const state = createState(random, round % 3)
+    await state.log.append({ n: 0 })
+    await state.log.close()
+    let writer = new Writer(state)
+    const followers = new Followers(state)
+    const done = []
+    const wrong = []
+    for (let step = 0; step < 14 && wrong.length === 0; step++) {
+      const name = STEPS[random(STEPS.length)]
+      done.push(name)
+      const where = makeWhere(random)
+      const range = { where, values: false, lt: (followers.plain.since.value ?? -1) + 1 }
+      const before = await collect(followers.plain.stream(range))
+      const answers = []
+      const ask = async () => { answers.push(await collect(followers.indexed.stream(range))) }
+      if (random(8) === 0) {
+        done.push('killed')
+        await writer.kill(name, random(1e6), ask)
+        writer = new Writer(state)
+      } else {
+        const { seqs, count } = await writer.run(name, random(1e6), ask)
+        Object.assign(state, { seqs, count })
+      }
+      await followers.refresh()
+      const after = await collect(followers.plain.stream(range))
+      for (const found of answers) {
+        const fault = compareBetween(found, before, after)
+        if (fault !== null) wrong.push(`${JSON.stringify(where)}: ${fault}`)
+      }
+      if (random(2) === 0) await followers.indexed.index.ready()
+      if (random(4) === 0) {
+        await followers.close()
+        followers.open()
+      }
+      wrong.push(...await compare(followers.indexed, followers.plain, random))
+      queries += 4 + answers.length
+      if ((await followers.indexed.explain({ where: { path: 'type', equals: 'none' } })).uses.length > 0) uses++
+    }
+    for (const difference of wrong) t.fail(`seed ${seed + round}, ${state.framing} ${state.codec.name}, after ${done}: ${difference}`.slice(0, 600))
+    await followers.close()
+    await writer.end()
+    if (wrong.length > 0) return
+  }
+  t.ok(uses > 0, `${queries} queries; the index was used after ${uses} steps`)
+})
