@@ -5,6 +5,7 @@ const { checkNames, misuse } = require('@millrace/errors')
 const { createFlumeView } = require('./lib/flume-view')
 const { LogIndex } = require('./lib/log-index')
 const { parsePaths } = require('./lib/paths')
+const { listRuns, removeRuns } = require('./lib/run-list')
 
 /**
  * @typedef {import('./lib/paths').PathOptions} PathOptions
@@ -14,6 +15,7 @@ const { parsePaths } = require('./lib/paths')
  * @typedef {import('./lib/log-index').IndexStatus} IndexStatus
  * @typedef {import('./lib/explain').Explanation} Explanation
  * @typedef {import('./lib/parts').Part} Part
+ * @typedef {import('./lib/run-list').RunInfo} RunInfo
  */
 
 /**
@@ -27,7 +29,7 @@ const { parsePaths } = require('./lib/paths')
  * Declares an index. A filter uses it if it asks for a declared path, spelled the same: with `equals`, `in` and
  * `includes`, and with ranges and times of paths that have `range: true`.
  * @param {ReadonlyArray<AskedPath | PathOptions>} paths
- * @param {{ tuning?: import('./lib/log-index').Tuning }} [options]  `tuning`: for tests
+ * @param {{ tuning?: import('./lib/log-index').Tuning }} [options]  `tuning`: for tests and tools
  * @returns {Index}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
@@ -44,3 +46,5 @@ function createIndex (paths, options = {}) {
 
 exports.createFlumeView = createFlumeView
 exports.createIndex = createIndex
+exports.listRuns = listRuns
+exports.removeRuns = removeRuns

@@ -47,11 +47,13 @@ const FAN_OUT = 8
  *   onDamage?: (range: { from: number, to: number }) => void) => Promise<void>} scanRaw  undecoded records in order,
  *   without deleted ones. False ends it
  *
- * @typedef {object} Tuning  for tests
+ * @typedef {object} Tuning  for tests and tools
  * @property {number} [hashBits]  of the short hash
  * @property {number} [recordsMax]  of a block
  * @property {number} [fanOut]  how many runs become one
  * @property {number} [waitMs]  from an append until its keys are noted
+ * @property {boolean} [keepsUp]  false: of a log that is only read, each read scans what no run has, and nothing of it
+ *   is kept in memory. For programs that read once
  *
  * @typedef {{ from?: number | undefined, to?: number | undefined, reverse?: boolean | undefined }} AskedRange
  *   `from`: the first seq, the log's by default. `to`: after the last one, the log's end by default
@@ -98,7 +100,7 @@ class LogIndex {
   constructor (paths, host, tuning) {
     this.#paths = paths
     this.#host = host
-    this.#tuning = { hashBits: 32, recordsMax: RECORDS_MAX, fanOut: FAN_OUT, waitMs: WAIT_MS, ...tuning }
+    this.#tuning = { hashBits: 32, recordsMax: RECORDS_MAX, fanOut: FAN_OUT, waitMs: WAIT_MS, keepsUp: true, ...tuning }
     this.#folder = new RunFolder(host, paths, this.#tuning.fanOut, this.#tuning.recordsMax)
     this.#hasher = this.#createHasher(createKey())
     this.#keys = createKeys(host.codec, paths, this.#hasher)
@@ -300,6 +302,19 @@ class LogIndex {
     if (this.#failure !== null && !this.#isClosed) throw this.#failure
   }
 
+  /** As `ready`; and then the last records are in a run too, however few they are: for who closes the log then. */
+  async flush () {
+    await this.ready()
+    for (const block of this.#coverage.blocks) if (block.count > 0) block.isSealed = true
+    await this.ready()
+  }
+
+  /** Says of each run file why it is not used; null if it is. */
+  async inspect () {
+    await this.#opened
+    return await this.#folder.inspect()
+  }
+
   /** @returns {IndexStatus} */
   status () {
     const { runs, blocks } = this.#coverage
@@ -411,6 +426,7 @@ class LogIndex {
 
   /** @param {number} [end] */
   #nextGap (end = this.#host.end) {
+    if (this.#host.isReadOnly && !this.#tuning.keepsUp) return null
     const gap = this.#coverage.firstGap(this.#host.start, Math.min(end, this.#host.end))
     // A follower writes no runs.
     const isFull = gap !== null && this.#coverage.blocks.filter(({ isSealed }) => isSealed).length >= BLOCKS_MAX

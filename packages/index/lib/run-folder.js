@@ -4,17 +4,15 @@
 const path = require('node:path')
 const { promisesOf } = require('@millrace/flow')
 const { writeBlock, writeMerged } = require('./build')
-const { DamagedRun, RUN_SIZE_MAX } = require('./run-format')
+const { DamagedRun, MISSING, RUN_NAME, RUN_SIZE_MAX, UNFINISHED_NAME } = require('./run-format')
 const { PageCache, Run, openRun } = require('./run')
+const { listFolder } = require('./run-list')
 const { writeRunFile } = require('./run-writer')
 
-const RUN_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run$/
-const UNFINISHED_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run\.new$/
 /** While runs are merged, their pages are read once. */
 const MERGE_PAGES = 256
 /** Of the distances of a run. */
 const SPAN_MAX = 2 ** 32
-const MISSING = ['ENOENT', 'ENOTDIR']
 
 /**
  * @typedef {import('./log-index').Host} Host
@@ -78,14 +76,8 @@ class RunFolder {
     return chosen
   }
 
-  async #list () {
-    if (this.#host.storage.listFolder === undefined) return []
-    try {
-      return await this.#storage.listFolder(this.#host.folder)
-    } catch (/** @type {any} */ err) {
-      if (MISSING.includes(err.code)) return []
-      throw err
-    }
+  #list () {
+    return listFolder(this.#host.storage, this.#host.folder)
   }
 
   /** @param {string} name @returns {Promise<Run | null>}  null if it is not one of the log */
@@ -110,12 +102,40 @@ class RunFolder {
   }
 
   /** Whether the log is the one that the run was made of, and still has what the run covers. @param {Footer} footer */
-  async #isOfLog ({ id, epoch, codec, paths, to, last, proof }) {
+  async #isOfLog (footer) {
+    return await this.#whyNot(footer) === null
+  }
+
+  /** @param {Footer} footer @returns {Promise<string | null>}  why a run is not used; null if it can be */
+  async #whyNot ({ id, epoch, codec, paths, to, last, proof }) {
     const host = this.#host
     const own = host.identity()
-    const isSame = own.id !== null && own.id.toString('hex') === id && own.epoch === epoch && host.codec.name === codec &&
-      JSON.stringify(paths) === this.#paths
-    return isSame && to <= host.end && await host.lastOf(last) && await host.proof(last) === proof
+    if (own.id === null || own.id.toString('hex') !== id || own.epoch !== epoch) return 'it is of another log, or of other times'
+    if (host.codec.name !== codec) return `it is of a log whose codec is ${codec}`
+    if (JSON.stringify(paths) !== this.#paths) return 'it is of other paths'
+    if (to > host.end) return 'it goes on after the end of the log'
+    return await host.lastOf(last) && await host.proof(last) === proof ? null : 'the log has other records there'
+  }
+
+  /**
+   * Says of each run file why it is not used.
+   * @returns {Promise<Array<{ name: string, why: string | null }>>}  null if it can be
+   */
+  async inspect () {
+    /** @type {Array<{ name: string, why: string | null }>} */
+    const found = []
+    for (const name of (await this.#list()).filter((name) => RUN_NAME.test(name))) {
+      try {
+        const run = await openRun(this.#host.storage, this.#host.folder, name, new PageCache(0))
+        await run.close()
+        found.push({ name, why: await this.#whyNot(run.footer) })
+      } catch (/** @type {any} */ err) {
+        if (MISSING.includes(err.code)) continue
+        if (!(err instanceof DamagedRun) && !(err instanceof SyntaxError)) throw err
+        found.push({ name, why: `it is damaged: ${err.message}` })
+      }
+    }
+    return found
   }
 
   /**

@@ -25,6 +25,10 @@ const LIST = 0x80000000
 const MAGIC = Buffer.from('MRINDEX1')
 const TRAILER_SIZE = 16
 const FORMAT = 1
+const RUN_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run$/
+const UNFINISHED_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run\.new$/
+/** Codes of a file or a folder that is not there. */
+const MISSING = ['ENOENT', 'ENOTDIR']
 /** Larger footers are damaged. */
 const FOOTER_SIZE_MAX = 1024 * 1024
 /** Runs are not merged beyond it: places in a section have 31 bits. */
@@ -77,6 +81,9 @@ exports.LIST = LIST
 exports.MAGIC = MAGIC
 exports.TRAILER_SIZE = TRAILER_SIZE
 exports.FORMAT = FORMAT
+exports.MISSING = MISSING
+exports.RUN_NAME = RUN_NAME
+exports.UNFINISHED_NAME = UNFINISHED_NAME
 exports.FOOTER_SIZE_MAX = FOOTER_SIZE_MAX
 exports.RUN_SIZE_MAX = RUN_SIZE_MAX
 exports.DamagedRun = DamagedRun

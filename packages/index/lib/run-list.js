@@ -1,0 +1,101 @@
+'use strict'
+// The run files of a folder, whichever log they are of: for tools that list or remove them, and that must know which
+// paths an index was declared with.
+
+const path = require('node:path')
+const { promisesOf } = require('@millrace/flow')
+const { parsePaths } = require('./paths')
+const { DamagedRun, MISSING, RUN_NAME, UNFINISHED_NAME } = require('./run-format')
+const { PageCache, openRun } = require('./run')
+
+/**
+ * @typedef {import('@millrace/block-file').Storage} Storage
+ * @typedef {import('./paths').PathOptions} PathOptions
+ *
+ * @typedef {object} RunInfo
+ * @property {string} name  Of the file.
+ * @property {number} from  The seq where its range begins.
+ * @property {number} to  The seq where its range ends: after its last record.
+ * @property {number} records  How many it has.
+ * @property {number} size  Of the file, in bytes.
+ * @property {string} codec  The name of the log's codec.
+ * @property {PathOptions[]} paths  As `createIndex` takes them.
+ */
+
+/**
+ * Lists the runs in the folder of an index, without those that are damaged.
+ * @param {Storage} storage
+ * @param {string} folder  `<log>.index`
+ * @returns {Promise<RunInfo[]>}  in the order of the log; none if there is no folder
+ */
+async function listRuns (storage, folder) {
+  /** @type {RunInfo[]} */
+  const runs = []
+  for (const name of await listFolder(storage, folder)) {
+    if (!RUN_NAME.test(name)) continue
+    const run = await readRun(storage, folder, name)
+    if (run !== null) runs.push(run)
+  }
+  return runs.sort((a, b) => a.from - b.from)
+}
+
+/** @type {(storage: Storage, folder: string, name: string) => Promise<RunInfo | null>} */
+async function readRun (storage, folder, name) {
+  try {
+    const run = await openRun(storage, folder, name, new PageCache(0))
+    await run.close()
+    const { from, to, records, size, footer: { codec } } = run
+    const paths = toOptions(run.footer.paths)
+    // What a program declares, it can declare again.
+    parsePaths(paths)
+    return { name, from, to, records, size, codec, paths }
+  } catch (/** @type {any} */ err) {
+    // Paths that cannot be declared are misuse, which is a TypeError.
+    const isNone = [DamagedRun, SyntaxError, TypeError].some((kind) => err instanceof kind)
+    if (isNone || MISSING.includes(err.code)) return null
+    throw err
+  }
+}
+
+/** @param {any} paths  of a footer @returns {PathOptions[]} */
+function toOptions (paths) {
+  return paths.map((/** @type {[any, any, boolean]} */ [steps, each, range]) => ({
+    path: steps,
+    ...(each !== null && { each: each.length === 0 ? true : each }),
+    ...(range && { range })
+  }))
+}
+
+/**
+ * Removes all runs in the folder of an index. A process that has the index open goes on with what it has, and may write
+ * others.
+ * @param {Storage} storage
+ * @param {string} folder  `<log>.index`
+ * @returns {Promise<number>}  how many there were
+ */
+async function removeRuns (storage, folder) {
+  const promised = promisesOf(storage)
+  const names = (await listFolder(storage, folder)).filter((name) => RUN_NAME.test(name) || UNFINISHED_NAME.test(name))
+  for (const name of names) {
+    await promised.unlink(path.join(folder, name)).catch((err) => {
+      if (!MISSING.includes(err.code)) throw err
+    })
+  }
+  if (names.length > 0) await promised.syncFolder(folder)
+  return names.length
+}
+
+/** @param {Storage} storage @param {string} folder @returns {Promise<string[]>} */
+async function listFolder (storage, folder) {
+  if (storage.listFolder === undefined) return []
+  try {
+    return await promisesOf(storage).listFolder(folder)
+  } catch (/** @type {any} */ err) {
+    if (MISSING.includes(err.code)) return []
+    throw err
+  }
+}
+
+exports.listFolder = listFolder
+exports.listRuns = listRuns
+exports.removeRuns = removeRuns

@@ -1,0 +1,109 @@
+'use strict'
+// What tools need: runs of few records, which runs there are and why some are not used, and reads that keep nothing.
+
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { createRandom } = require('@millrace/testkit')
+const { createIndex, listRuns, removeRuns } = require('..')
+const { appendSome, compareMany } = require('./cases')
+const { FOLDER, MemoryLog } = require('./memory-log')
+
+const PATHS = ['type', { path: 'key', range: true }, { path: 'tags', each: true }, { path: 'items', each: 'id' }, { path: ['a.b', 0] }]
+
+function makeLog (count = 100) {
+  const log = new MemoryLog({ codec: jsonCodec, seed: 7 })
+  appendSome(log, createRandom(7), count)
+  return log
+}
+
+async function makeIndexed (count, paths = PATHS) {
+  const log = makeLog(count)
+  const index = createIndex(paths).open(log)
+  await index.flush()
+  await index.close()
+  return log
+}
+
+tape('flush: also few records are in a run, which is used later; more make another run', async (t) => {
+  const log = await makeIndexed(100)
+  const index = createIndex(PATHS).open(log)
+  await index.ready()
+  t.equal(index.status().records, log.records.length)
+  t.equal(index.status().tail, 0)
+  appendSome(log, createRandom(8), 50)
+  index.appended()
+  await index.flush()
+  t.equal(index.status().runs, 2)
+  t.equal(index.status().records, log.records.length)
+  await index.flush()
+  t.equal(index.status().runs, 2, 'nothing is new')
+  t.equal(compareMany(log, index, createRandom(1), 30), null)
+  await index.close()
+})
+
+tape('listRuns: what each run covers, and the paths as they were declared', async (t) => {
+  const log = await makeIndexed(100)
+  const [run, ...others] = await listRuns(log.storage, FOLDER)
+  t.deepEqual(others, [])
+  t.deepEqual(run.paths, [{ path: ['type'] }, { path: ['key'], range: true }, { path: ['tags'], each: true },
+    { path: ['items'], each: ['id'] }, { path: ['a.b', 0] }])
+  t.deepEqual(createIndex(run.paths).paths, createIndex(PATHS).paths)
+  t.deepEqual([run.records, run.codec, run.from], [log.records.length, 'json', 0])
+  t.ok(run.to > log.records.at(-1).seq && run.size > 0)
+  const again = createIndex(run.paths).open(log.copy({ isReadOnly: true }))
+  await again.refresh()
+  t.equal(again.status().runs, 1, 'they find it')
+  await again.close()
+  t.deepEqual(await listRuns(log.storage, '/nowhere'), [])
+})
+
+tape('listRuns and inspect: a run that is damaged, of another log or of other paths', async (t) => {
+  const why = async (log, paths = PATHS) => {
+    const index = createIndex(paths).open(log)
+    const [{ why }] = await index.inspect()
+    await index.close()
+    return why
+  }
+  const log = await makeIndexed(100)
+  const reader = (changes) => log.copy({ isReadOnly: true, ...changes })
+  t.equal(await why(reader()), null)
+  t.match(await why(reader(), ['type']), /other paths/)
+  t.match(await why(reader({ id: Buffer.from('0909', 'hex') })), /another log/)
+  t.match(await why(reader({ codec: { ...jsonCodec, name: 'mine' } })), /codec is json/)
+  const shorter = reader()
+  shorter.cut(log.records[50].seq)
+  t.match(await why(shorter), /after the end/)
+  const other = reader()
+  other.records.at(-1).chain++
+  t.match(await why(other), /other records/)
+  const [{ name }] = await listRuns(log.storage, FOLDER)
+  const bytes = log.disk.read(`${FOLDER}/${name}`)
+  bytes[bytes.length - 40] ^= 1
+  log.disk.put(`${FOLDER}/${name}`, bytes)
+  t.match(await why(reader()), /damaged/)
+  t.deepEqual(await listRuns(log.storage, FOLDER), [])
+})
+
+tape('removeRuns: all are gone; another file stays', async (t) => {
+  const log = await makeIndexed(100)
+  log.disk.put(`${FOLDER}/notes`, Buffer.from('mine'))
+  t.equal(await removeRuns(log.storage, FOLDER), 1)
+  t.deepEqual(await listRuns(log.storage, FOLDER), [])
+  t.equal(String(log.disk.read(`${FOLDER}/notes`)), 'mine')
+  t.equal(await removeRuns(log.storage, FOLDER), 0)
+  t.equal(await removeRuns(log.storage, '/nowhere'), 0)
+})
+
+tape('keepsUp: false: a reader scans nothing in the background, and every answer is right', async (t) => {
+  const log = await makeIndexed(100)
+  appendSome(log, createRandom(9), 60)
+  const reader = log.copy({ isReadOnly: true })
+  const index = createIndex(PATHS, { tuning: { keepsUp: false } }).open(reader)
+  await index.refresh()
+  await index.ready()
+  t.equal(reader.scanned, 0)
+  t.equal(index.status().runs, 1)
+  t.equal(index.status().tail, 0)
+  t.equal(compareMany(reader, index, createRandom(2), 30), null)
+  await index.close()
+})
