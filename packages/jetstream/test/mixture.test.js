@@ -290,8 +290,16 @@ const CALLS_BY_NAME = {
     const seqs = []
     const appended = round.logs[0].append([round.value(), round.value()])
     const options = { gt: round.logs[0].since.value, live: true, limit: 2, onRetained: 'skip' }
-    for await (const { seq } of round.logs[0].stream(options)) seqs.push(seq)
+    const live = { isRead: false }
+    const read = async () => { for await (const { seq } of round.logs[0].stream(options)) seqs.push(seq) }
+    const reading = read().finally(() => { live.isRead = true })
     await appended
+    // Another lane may have deleted one of the two before it was read.
+    for (let wait = 0; !live.isRead; wait++) {
+      await turns(20)
+      if (wait % 20 === 19) await round.logs[0].append(round.value())
+    }
+    await reading
     round.check(seqs[0] < seqs[1] && seqs[0] > Math.min(since, 0), 'live', seqs)
   }
 }
