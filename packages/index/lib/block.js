@@ -11,6 +11,8 @@ const SPAN_MAX = 2 ** 28
 const ROOM_MIN = 1024
 /** Up to so many hashes are each searched for alone. */
 const SEARCHES_MAX = 8
+/** If a hash comes more often than once in so many, each one is looked at. */
+const DENSE_GAP = 32
 
 /**
  * @typedef {import('./hash').Hasher} Hasher
@@ -75,10 +77,11 @@ class KeyColumn {
    */
   countExact (hashes, { low, high }) {
     let count = 0
-    for (const { short, ...hash } of hashes) {
+    for (const hash of hashes) {
+      const { short } = hash
       let last = -1
-      let at = this.short.indexOf(short)
-      while (at >= 0 && at < this.count) {
+      let found = 0
+      for (let at = this.#nextOf(short, 0, 0); at < this.count; at = this.#nextOf(short, at + 1, ++found)) {
         const ordinal = this.ordinals[at]
         const isNext = ordinal !== last && ordinal >= low && ordinal < high
         if (isNext && this.low[at] === hash.low && this.high[at] === hash.high) {
@@ -86,10 +89,24 @@ class KeyColumn {
           last = ordinal
           count++
         }
-        at = this.short.indexOf(short, at + 1)
       }
     }
     return count
+  }
+
+  /**
+   * Where a short hash is next, at an index or after it; `count` or more if nowhere.
+   * @type {(short: number, at: number, found: number) => number} `found`: how often it was found before
+   */
+  #nextOf (short, at, found) {
+    // A call that searches costs more than to look at a few.
+    if (found * DENSE_GAP > at) {
+      const { short: shorts, count } = this
+      while (at < count && shorts[at] !== short) at++
+      return at
+    }
+    const next = this.short.indexOf(short, at)
+    return next === -1 ? this.count : next
   }
 
   /** Gives the indexes in the order of the short hashes, and of the records among equal ones. */

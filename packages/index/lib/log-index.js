@@ -177,10 +177,8 @@ class LogIndex {
   count (where, range = {}) {
     const sought = this.#seek(where)
     const cover = sought.cover()
-    const { erasedCount, isReadOnly } = this.#host
-    // A follower is not told which records another process deletes.
-    const isKnown = isReadOnly ? erasedCount === 0 : erasedCount !== null
-    if (cover === null || !cover.isExact || !isKnown) return null
+    // A follower is not told which records another process deletes, only that some were: then nothing is known.
+    if (cover === null || !cover.isExact || this.#host.erasedCount === null) return null
     this.#wakeIfBehind()
     return countMatches(sought, cover, this.#rangeOf(range))
   }
@@ -232,7 +230,11 @@ class LogIndex {
     if (this.#coverage.blocks.some(({ isSealed }) => isSealed)) this.#wake(this.#tuning.waitMs)
   }
 
-  /** Records were deleted, in this turn of the event loop. @param {readonly number[]} seqs */
+  /**
+   * Records are deleted. Called before that, and again in the turn of the event loop in which `erasedCount` is known
+   * again: what was indexed meanwhile may have them.
+   * @param {readonly number[]} seqs
+   */
   deleted (seqs) {
     for (const seq of seqs) {
       const { segment } = this.#coverage.at(seq)

@@ -50,6 +50,7 @@ async function compare (indexed, plain, random) {
     check(`stream ${name}`, await collect(indexed.stream({ where, values: false })), all)
     check(`count ${name}`, await indexed.count({ where }), all.length)
     const limit = 1 + random(9)
+    check(`limited count ${name}`, await indexed.count({ where, limit }), Math.min(limit, all.length))
     const newest = await collect(indexed.stream({ where, values: false, reverse: true, limit }))
     check(`newest ${name}`, newest, all.slice(-limit).reverse())
     const bounds = all.length > 1 ? { gte: all[random(all.length)], lt: all[random(all.length)] } : { gt: 0 }

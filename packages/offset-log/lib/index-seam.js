@@ -36,8 +36,10 @@ const { scan } = require('./scan')
  * @typedef {object} LogIndex  an index of one open log
  * @property {(where: unknown, range: AskedRange) => Parts | null} parts  null: scan everything
  * @property {(where: unknown, range: AskedRange) => Explanation} explain
+ * @property {(where: unknown, range: AskedRange) => { sure: number, parts: Iterable<Part> } | null} count  how many
+ *   records match for certain, and where others may; null if it does not know
  * @property {() => void} appended  records became readable
- * @property {(seqs: readonly number[]) => void} deleted
+ * @property {(seqs: readonly number[]) => void} deleted  told twice: before the records are, and when they are
  * @property {() => void} compacting  nothing may be read until `compacted`
  * @property {(hasChanged: boolean) => Promise<void>} compacted
  * @property {() => Promise<void>} replaced  of a log that is only read: its file is another one now, or was cut
@@ -64,6 +66,7 @@ const { scan } = require('./scan')
  * @property {() => number} findStart  the lowest seq
  * @property {() => number} findDurableEnd  everything before it is on stable storage
  * @property {() => Promise<void>} sync
+ * @property {() => number | null} [findErasedCount]  how many records were deleted; null if unknown, as by default
  */
 
 /** The index of one log, and the log as the index sees it. */
@@ -73,6 +76,8 @@ class Indexing {
   #openRange
   /** @type {Array<() => void>} */
   #stops = []
+  /** Deletions that are under way. */
+  #deletionCount = 0
   /** Null until the log is open. @type {LogIndex | null} */
   index = null
 
@@ -93,7 +98,8 @@ class Indexing {
    *   what is durable
    */
   open (parts, [since, durable]) {
-    const index = this.index = this.#source.open(createHost(this.#file, parts, this.#openRange))
+    const findErasedCount = () => this.#deletionCount > 0 ? null : countErased(this.#file)
+    const index = this.index = this.#source.open(createHost(this.#file, { findErasedCount, ...parts }, this.#openRange))
     this.#stops = [since(() => index.appended()), durable(() => index.synced())]
     const { follower } = this.#file
     if (follower) follower.onReplaced = () => { index.replaced().catch(() => {}) }
@@ -109,6 +115,20 @@ class Indexing {
       return await compact()
     } finally {
       await index.compacted(this.#file.store !== store)
+    }
+  }
+
+  /**
+   * Runs a deletion. What is read meanwhile may have the records or not, and nobody knows how many are deleted.
+   * @type {<T extends any[]>(seqs: number[], cb: (...result: T) => void) => (...result: T) => void}
+   */
+  deleting (seqs, cb) {
+    this.#deletionCount++
+    this.index?.deleted(seqs)
+    return (...result) => {
+      this.#deletionCount--
+      this.index?.deleted(seqs)
+      cb(...result)
     }
   }
 
@@ -149,6 +169,33 @@ class Indexing {
     await this.index?.close()
   }
 
+  /** @type {import('./load').CountSure} */
+  countSure = ({ from, stop, where }) => {
+    const file = this.#file
+    // A read from somewhere on may fail there.
+    if (where === null || from > 0 || this.index === null || this.#doubt !== null) return null
+    const end = Math.min(stop, file.end)
+    const counted = this.index.count(where, { from, to: end })
+    if (counted === null) return null
+    const { sure, parts: { [Symbol.iterator]: iterate } } = counted
+    const parts = iterate.call(counted.parts)
+    const first = parts.next()
+    if (first.done) return { sure, openRest: null }
+    let isFirst = true
+    const next = () => {
+      if (!isFirst) return parts.next()
+      isFirst = false
+      return first
+    }
+    return {
+      sure,
+      openRest: (file, range, cb) => {
+        const isWanted = /** @type {import('./codec').RecordFilter} */ (file.codec.compile(where))
+        cb(null, new IndexedReader(file, range, { openRange: this.#openRange, parts: { next }, stop: end, isWanted }))
+      }
+    }
+  }
+
   /** @type {OpenRange} */
   openRange = (file, range, cb) => {
     const { where } = range
@@ -166,7 +213,8 @@ class Indexing {
 }
 
 /** @type {(file: LogFile, parts: HostParts, openRange: OpenRange) => any} */
-function createHost (file, { folder, storage, isReadOnly, findStart, findDurableEnd, sync }, openRange) {
+function createHost (file, parts, openRange) {
+  const { folder, storage, isReadOnly, findStart, findDurableEnd, findErasedCount = () => null, sync } = parts
   // Reads of the index do not go through the index.
   const plain = Object.create(file, { openRange: { value: openRange } })
   return {
@@ -180,7 +228,7 @@ function createHost (file, { folder, storage, isReadOnly, findStart, findDurable
     // Without an id or a proof, the files of an index are not used again when the log is opened again.
     identity: () => ({ id: isChecked(file) ? file.store.id : null, epoch: 0 }),
     sync,
-    erasedCount: null,
+    get erasedCount () { return findErasedCount() },
     get start () { return findStart() },
     get end () { return file.end },
     get durableEnd () { return findDurableEnd() },
@@ -224,6 +272,12 @@ async function prove (file, seq) {
     if (err?.code === 'ERR_RECORD_NOT_FOUND' || err?.code === 'ERR_LOG_SEQ_LOST') return null
     throw err
   }
+}
+
+/** How many records, and pieces of records, were deleted. @param {LogFile} file @returns {number | null} */
+function countErased ({ store }) {
+  if ('erasedCount' in store) return store.erasedCount
+  return store.supports.del ? null : 0
 }
 
 /** @param {LogFile} file */

@@ -53,6 +53,7 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  * @property {import('./stream').KeepAlive} keepAlive
  * @property {import('./follower').Follower | null} follower  of a read-only log
  * @property {OpenRange} [openRange]  of a log of several files: opens a reader that goes from file to file
+ * @property {CountSure} [countSure]  of a log with an index
  */
 
 /**
@@ -60,6 +61,9 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  * @typedef {Pick<RangeReader, 'next' | 'isDone' | 'lost' | 'applyFilter' | 'rewindTo' | 'stopKeepingBytes'>} Reader
  * @typedef {(err: Error | null, reader?: Reader) => void} OpenedRange
  * @typedef {(file: LogFile, range: import('./range').Range, cb: OpenedRange) => void} OpenRange
+ * @typedef {{ sure: number, openRest: OpenRange | null }} Counted  how many records match for certain, and what opens a
+ *   reader of others that may
+ * @typedef {(range: import('./range').Range) => Counted | null} CountSure  null if all is to be read
  */
 
 /**

@@ -115,6 +115,7 @@ class Log extends BaseLog {
     const { openRange } = require('./range')
     this._indexing = new Indexing(this._file, source, openRange)
     this._file.openRange = this._indexing.openRange
+    this._file.countSure = this._indexing.countSure
   }
 
   /** The log is open. @param {import('./index-seam').Indexing} indexing */
@@ -133,8 +134,7 @@ class Log extends BaseLog {
   /** @type {(seqs: number[], cb: Callback<void>) => void} */
   _delete (seqs, cb) {
     const run = () => {
-      this._indexing?.index?.deleted(seqs)
-      this._maintenance.deleteRecords(seqs, cb)
+      this._maintenance.deleteRecords(seqs, this._indexing === null ? cb : this._indexing.deleting(seqs, cb))
     }
     if (!seqs.some((seq) => this._appender.hasReturned(seq))) run()
     else toCallback(this._file.durability.sync(), (err) => err ? cb(err) : run())

@@ -84,9 +84,11 @@ function ofList (err, index) {
 
 /** @type {(file: LogFile, getter: Getter, request: Request, cb: Callback<number>) => void} */
 function count (file, getter, request, cb) {
-  let recordCount = 0
-  scanRange('count', file, request, cb, () => {
-    return { onRecords: ({ count }) => { recordCount += count }, result: () => recordCount }
+  scanRange('count', file, request, cb, (range) => {
+    const { sure = 0, openRest = undefined } = file.countSure?.(range) ?? {}
+    let recordCount = Math.min(sure, range.limit)
+    range.limit -= recordCount
+    return { onRecords: ({ count }) => { recordCount += count }, result: () => recordCount, open: openRest }
   })
 }
 
@@ -132,7 +134,10 @@ function readOne (call, file, request, cb) {
 }
 
 /**
- * @typedef {{ onRecords: (records: import('./record-run').RecordRun) => unknown, result: () => any }} Reading
+ * @typedef {object} Reading
+ * @property {(records: import('./record-run').RecordRun) => unknown} onRecords
+ * @property {() => any} result
+ * @property {import('./load').OpenRange | null} [open]  opens the reader; null if nothing is to be read
  * @param {'count' | 'first' | 'last'} call
  * @param {LogFile} file
  * @param {Request} request
@@ -143,8 +148,9 @@ function scanRange (call, file, { options }, cb, begin) {
   const range = attempt(() => parseRange(call, options, true))
   if (range instanceof Error) return file.lifecycle.run(call, cb, (cb) => cb(range))
   abortable(call, range.signal, cb, (cb) => file.lifecycle.run(call, cb, (cb) => {
-    const { onRecords, result } = begin(range)
-    scan(file, range, onRecords, (err) => err ? cb(err) : cb(null, result()))
+    const { onRecords, result, open } = begin(range)
+    if (open === null) return cb(null, result())
+    scan(file, range, onRecords, (err) => err ? cb(err) : cb(null, result()), open)
   }))
 }
 

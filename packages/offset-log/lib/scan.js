@@ -18,12 +18,12 @@ const { openRange } = require('./range')
  * @param {(records: RecordRun) => unknown} onRecords  false ends the scan. A promise is awaited, and stands for its
  *   result. The run is valid until then
  * @param {(err: Error | null, result?: { lost: import('./contract').Lost }) => void} cb
+ * @param {import('./load').OpenRange} [open]
  */
-function scan (file, range, onRecords, cb) {
+function scan (file, range, onRecords, cb, open = file.openRange ?? openRange) {
   if (range.live) return cb(misuse('scan: live is for streams; leave it out'))
   let left = range.limit
   if (left === 0) return cb(null, { lost: { count: 0, size: 0 } })
-  const open = file.openRange ?? openRange
   open(file, range, (err, reader) => {
     if (err || !reader) return cb(err)
     const onRun = (/** @type {RecordRun} */ records) => {

@@ -49,6 +49,15 @@ function fakeIndex (random, records) {
       index.partCount += parts.length
       return (reverse ? parts.reverse() : parts)[Symbol.iterator]()
     },
+    count (where, range) {
+      if (random(3) === 0) return null
+      const parts = [...index.parts(where, range) ?? [range]]
+      const filters = parseWhere(where)
+      const isSure = parts.map((part) => 'seqs' in part && random(2) === 0)
+      const sure = parts.filter((_, at) => isSure[at]).flatMap(({ seqs }) => seqs)
+      const count = sure.filter((seq) => matches(filters, records.get(seq))).length
+      return { sure: count, parts: parts.filter((_, at) => !isSure[at]) }
+    },
     explain: (where, range) => ({ uses: ['a'], candidates: 1, runs: 2, scanned: null, why: '', where, range }),
     appended: note('appended'),
     deleted: note('deleted'),
@@ -85,7 +94,11 @@ for (const [framing, codec] of KINDS) {
       const bound = () => random(1 + log.since.value + 10)
       for (let read = 0; read < READ_COUNT; read++) {
         const mayDelete = log.supports.del && records.size > 0
-        if (read % 7 === 3 && mayDelete) await log.del([...records.keys()][random(records.size)])
+        if (read % 7 === 3 && mayDelete) {
+          const seq = [...records.keys()][random(records.size)]
+          records.delete(seq)
+          await log.del(seq)
+        }
         if (read % 9 === 5) await append(random(5))
         if (read % 20 === 11 && log.supports.compact) await log.compact()
         const where = random(3) > 0 ? { path: 'key', equals: random(7) } : { path: 'n', gte: random(n + 1), lt: random(n + 1) }
@@ -185,7 +198,7 @@ tape('index: it is told what happens, and explain, ready, status and drop reach 
   t.equal(await log.count({ where: { path: 'key', equals: 2 } }), 1, 'reads scan afterwards')
   await log.close()
   const told = index.calls.map(([name]) => name).filter((name) => name !== 'appended')
-  t.deepEqual(told, ['deleted', 'compacting', 'compacted', 'ready', 'drop'])
+  t.deepEqual(told, ['deleted', 'deleted', 'compacting', 'compacted', 'ready', 'drop'])
   t.ok(index.calls.some(([name]) => name === 'appended'))
 })
 
@@ -232,6 +245,41 @@ tape('index: of a reader is not used while it cannot be followed, and is told wh
   t.equal(index.calls.filter(([name]) => name === 'replaced').length, 1)
   t.deepEqual((await reader.explain({ where })).uses, ['a'])
   await reader.close()
+})
+
+tape('index: how many records were deleted is known, but not while some are being deleted', async (t) => {
+  const index = fakeIndex(() => 1, new Map())
+  const file = newPath()
+  const log = OffsetLog(file, { codec: jsonCodec, index })
+  const seqs = await log.append([{ n: 1 }, { n: 2 }, { n: 3 }], { seqs: true })
+  const { host } = index
+  t.equal(host.erasedCount, 0)
+  const reader = fakeIndex(() => 1, new Map())
+  const following = OffsetLog(file, { codec: jsonCodec, flags: 'r', index: reader })
+  await following.ready()
+  t.equal(reader.host.erasedCount, 0)
+  const counts = []
+  index.deleted = () => { counts.push(host.erasedCount) }
+  const deleting = log.del(seqs[1])
+  t.equal(host.erasedCount, null)
+  await deleting
+  t.deepEqual(counts, [null, 1], 'the index is told before, and in the turn in which the number is known')
+  await log.del(seqs[2])
+  await following.refresh()
+  t.equal(reader.host.erasedCount, null, 'a reader does not know which')
+  await log.compact()
+  t.equal(host.erasedCount, 0)
+  await following.refresh()
+  t.equal(reader.host.erasedCount, 0)
+  await following.close()
+  await log.close()
+  for (const [framing, count] of [['lines', 0], ['offset53', null]]) {
+    const index = fakeIndex(() => 1, new Map())
+    const log = OffsetLog(newPath(), { framing, codec: jsonCodec, index })
+    await log.append({ n: 1 })
+    t.equal(index.host.erasedCount, count, framing)
+    await log.close()
+  }
 })
 
 tape('index: a record and all before it are proven, unless another one is there', async (t) => {
