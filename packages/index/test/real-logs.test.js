@@ -92,3 +92,56 @@ tape('index: an index of the time after a backup is not believed', async (t) => 
     await log.close()
   }
 })
+
+tape('index: of lines is used again when the log is opened again, unless another program has written', async (t) => {
+  const file = newPath('events.jsonl')
+  const tuning = { recordsMax: 300, fanOut: 2, waitMs: 1 }
+  const open = async (options) => {
+    const log = OffsetLog(file, { framing: 'lines', codec: jsonCodec, index: createIndex(PATHS, { tuning }), ...options })
+    await log.ready()
+    await log.index.ready()
+    return log
+  }
+  const runsOf = () => fs.readdirSync(`${file}.index`).filter((name) => name.endsWith('.run')).sort()
+  const log = await open()
+  const values = Array.from({ length: 2500 }, (_, n) => ({ n, type: n === 100 ? 'rare' : 'post', text: 'x'.repeat(700) }))
+  const seqs = await log.append(values, { seqs: true })
+  await log.index.ready()
+  const { runs } = await log.index.status()
+  t.ok(runs > 0)
+  await log.close()
+  const before = runsOf()
+  for (const options of [{}, { flags: 'r' }]) {
+    const again = await open(options)
+    t.equal((await again.index.status()).runs, runs, 'it is trusted')
+    t.equal(await again.count({ where: { path: 'type', equals: 'rare' } }), 1)
+    await again.close()
+    t.deepEqual(runsOf(), before, 'and not written again')
+  }
+  // Of the same length, so that every line stays where it is.
+  const change = (seq, from, to) => {
+    const bytes = fs.readFileSync(file)
+    const at = bytes.indexOf(from, seq)
+    bytes.write(to, at)
+    fs.writeFileSync(file, bytes)
+  }
+  change(seqs[200], '"post"', '"rare"')
+  const plain = OffsetLog(file, { framing: 'lines', codec: jsonCodec })
+  t.equal((await plain.count({ where: { path: 'type', equals: 'rare' } }).catch((err) => err)).code, 'ERR_LOG_CORRUPT')
+  await plain.close()
+  fs.rmSync(`${file}.sums`)
+  const other = await open()
+  t.equal(await other.count({ where: { path: 'type', equals: 'rare' } }), 2, 'without sums it is built again')
+  await other.close()
+  change(seqs[300], '"post"', '"rare"')
+  const reader = await open({ flags: 'r' })
+  t.equal(await reader.count({ where: { path: 'type', equals: 'rare' } }), 3, 'of pages without a checksum the bytes count')
+  await reader.close()
+  change(seqs[2499], '"post"', '"rare"')
+  for (const flags of ['r', 'r+', 'r+']) {
+    const changed = await open({ flags })
+    t.ok(changed.recovery.changed)
+    t.equal(await changed.count({ where: { path: 'type', equals: 'rare' } }), 4, `it is not trusted, with ${flags}`)
+    await changed.close()
+  }
+})

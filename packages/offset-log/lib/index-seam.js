@@ -226,7 +226,7 @@ function createHost (file, parts, openRange) {
       decode: (/** @type {Buffer} */ bytes) => file.codec.decode(bytes, 0, bytes.length, -1)
     },
     // Without an id or a proof, the files of an index are not used again when the log is opened again.
-    identity: () => ({ id: isChecked(file) ? file.store.id : null, epoch: 0 }),
+    identity: () => ({ id: file.store.id, epoch: isChecked(file) ? 0 : file.store.epoch ?? 0 }),
     sync,
     get erasedCount () { return findErasedCount() },
     get start () { return findStart() },
@@ -254,22 +254,24 @@ function createHost (file, parts, openRange) {
 }
 
 /**
- * A number that depends on a record and on all that is before it in a checked log: a log that was restored from an
- * older copy has other records at the same seqs. Deleting what is before the record does not change it.
+ * A number that depends on a record and on all that is before it: a log that was restored from an older copy, or that
+ * another program has written, has other records at the same seqs. In a checked log deleting what is before the record
+ * does not change it.
  * @param {LogFile} file
  * @param {number} seq
- * @returns {Promise<number | null>}  null if no record begins there, or the framing proves nothing
+ * @returns {Promise<number | null>}  null if no record can be read there, or the framing proves nothing
  */
 async function prove (file, seq) {
   const { store } = file
-  if (!isChecked(file)) return null
   try {
+    if ('noted' in store) return await require('./read/prove-line').proveLine(store, seq)
+    if (!isChecked(file)) return null
     const { chainCrc } = await toPromise((cb) => findRecord(/** @type {any} */ (store), seq, 'get', cb))
     const { data, isDeleted } = await toPromise((cb) => new Getter(file).readRecord(seq, cb))
     // The record may continue in chunks that follow.
     return isDeleted ? chainCrc : crc32(data, chainCrc)
   } catch (/** @type {any} */ err) {
-    if (err?.code === 'ERR_RECORD_NOT_FOUND' || err?.code === 'ERR_LOG_SEQ_LOST') return null
+    if (['ERR_RECORD_NOT_FOUND', 'ERR_LOG_SEQ_LOST', 'ERR_LOG_CORRUPT'].includes(err?.code)) return null
     throw err
   }
 }

@@ -310,13 +310,55 @@ tape('index: a record and all before it are proven, unless another one is there'
     t.notEqual(await other.index.host.proof(seqs[2]), proofs[2])
     await other.log.close()
   }
-  for (const framing of ['lines', 'offset48']) {
-    const { log, index } = make(newPath(), { framing, id: undefined })
-    await log.append({ n: 1 })
-    t.equal(index.host.identity().id, null)
-    t.equal(await index.host.proof(0), null)
-    await log.close()
+  const { log, index } = make(newPath(), { framing: 'offset48', id: undefined })
+  await log.append({ n: 1 })
+  t.equal(index.host.identity().id, null)
+  t.equal(await index.host.proof(0), null)
+  await log.close()
+})
+
+tape('index: a line and all before it are proven, by checksums of pages or by the bytes', async (t) => {
+  const file = newPath()
+  const make = (options = {}) => {
+    const index = fakeIndex(() => 1, new Map())
+    return { index, log: OffsetLog(file, { framing: 'lines', codec: jsonCodec, index, ...options }) }
   }
+  const first = make()
+  const values = Array.from({ length: 500 }, (_, n) => ({ n, pad: 'x'.repeat(300) }))
+  const seqs = await first.log.append(values, { seqs: true })
+  const wanted = [0, 3, 100, 499].map((n) => seqs[n])
+  const prove = async ({ index: { host } }) => await Promise.all(wanted.map((seq) => host.proof(seq)))
+  const proofs = await prove(first)
+  const { id } = first.index.host.identity()
+  t.equal(id.length, 16)
+  t.equal(new Set(proofs).size, 4)
+  t.equal(await first.index.host.proof(seqs[3] + 1), null)
+  await first.log.append({ n: 501 })
+  await first.log.close()
+  for (const options of [{}, { flags: 'r' }, { verify: false }]) {
+    const again = make(options)
+    await again.log.ready()
+    t.ok(id.equals(again.index.host.identity().id))
+    t.deepEqual(await prove(again), proofs, JSON.stringify(options))
+    await again.log.close()
+  }
+  const handle = fs.openSync(file, 'r+')
+  fs.writeSync(handle, 'y', fs.fstatSync(handle).size - 8)
+  fs.writeSync(handle, 'y', seqs[200] - 8)
+  fs.closeSync(handle)
+  for (const flags of ['r', 'r+']) {
+    const changed = make({ flags })
+    await changed.log.ready()
+    t.ok(changed.log.recovery.changed, 'another program has written')
+    const now = await prove(changed)
+    t.deepEqual([now.slice(0, 3), now[3] !== proofs[3]], [proofs.slice(0, 3), true], 'what is before that is as it was')
+    await changed.log.close()
+  }
+  fs.rmSync(`${file}.sums`)
+  const without = make()
+  await without.log.ready()
+  t.notOk(id.equals(without.index.host.identity().id), 'without sums it is another log')
+  await without.log.close()
 })
 
 tape('index: without one, explain says so; what is no index is refused', async (t) => {

@@ -73,6 +73,12 @@ class PageSums {
     return Math.max(0, Math.min(TABLE_SIZE, size))
   }
 
+  /** The checksum of a page; 0 if none is known. Call it after `load`. @param {number} page */
+  sumOf (page) {
+    const chunk = this.#chunks.get(Math.floor(page / CHUNK_PAGES))
+    return chunk?.bytes.readUInt32BE(CRC_SIZE * (page % CHUNK_PAGES)) ?? 0
+  }
+
   /**
    * Whether a page has its checksum, or none is known. Call it after `load`, or if `canCheck`.
    * @type {(page: number, bytes: Buffer, start: number) => boolean} `start`: where the page begins in `bytes`
@@ -131,4 +137,5 @@ function positionOf (chunk) {
   return SUMS_SIZE + chunk * TABLE_SIZE
 }
 
+exports.CHUNK_PAGES = CHUNK_PAGES
 exports.PageSums = PageSums
