@@ -1,5 +1,5 @@
 'use strict'
-// Callbacks that throw, where the contract of every log does not come: logs opened for reading, threads, compaction.
+// Callbacks that throw, where the contract of every log does not come: logs opened for reading, compaction.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -7,7 +7,6 @@ const tape = require('tape')
 const { SimulatedDisk, collectThrown, slowStorage, createRandom, temporaryFolder, testThrows, until } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
-const TASK = path.join(__dirname, 'threads', 'count-records.js')
 const READING = ['ready', 'get', 'get of no record', 'get of a deleted record', 'getMany', 'first', 'last', 'count', 'scan',
   'scan that awaits its function', 'stream, and reads on', 'stream in reverse, and reads on', 'append', 'del', 'sync', 'stats',
   'measureReclaimable', 'compact', 'snapshot', 'a live stream that closing ends', 'close']
@@ -33,8 +32,6 @@ testThrows(tape, {
   prepare: fill,
   calls: {
     refresh: (log, cb) => log.refresh(cb),
-    'scan over threads': (log, cb) => log.scan({ threads: 1 }, TASK, cb),
-    'scan over threads that fails': (log, cb) => log.scan({ threads: 1 }, `${TASK}.missing`, cb),
     'del while the log is compacted': (log, cb) => {
       log.compact(() => {})
       log.del([], cb)
