@@ -9,13 +9,17 @@ const { findInBlock, findInRun, isSelective } = require('./search')
 const { showPath } = require('./paths')
 
 /**
+ * @typedef {import('@millrace/where').Condition} Condition
+ * @typedef {import('@millrace/where').Filter} Filter
+ * @typedef {import('./paths').DeclaredPath} DeclaredPath
+ *
  * @typedef {object} Explanation
  * @property {string[]} uses  the declared paths that are used
  * @property {number} candidates  how many records are read because the index names them, at most
  * @property {number} runs  how many runs are looked into
  * @property {{ from: number, records: number | null } | null} scanned  the lowest seq that is scanned, and how many
  *   records that concerns: null if the index does not know. Null if nothing is scanned
- * @property {string} why  something is scanned
+ * @property {string} why  something is scanned, or why not
  */
 
 const NO_PATH = 'no declared path is in the filter'
@@ -33,11 +37,10 @@ const DAMAGED = 'the log is damaged there'
 function explainParts (sought, paths, where, { from, to }) {
   const cover = sought.cover()
   if (cover === null) {
-    const asked = listPaths(parseWhere(where)).join(', ')
-    const why = `${NO_PATH}, in a way that helps: it asks for ${asked || 'everything'}; declared are ${paths.map(({ name }) => name).join(', ')}`
-    return { uses: [], candidates: 0, runs: 0, scanned: from < to ? { from, records: null } : null, why: from < to ? why : '' }
+    const why = from < to ? describeMiss(listConditions(parseWhere(where)), paths) : ''
+    return { uses: [], candidates: 0, runs: 0, scanned: from < to ? { from, records: null } : null, why }
   }
-  let [candidates, runs] = [0, 0]
+  let [candidates, runs, known] = [0, 0, 0]
   /** @type {{ from: number, records: number | null } | null} */
   let scanned = null
   const reasons = new Set()
@@ -50,8 +53,10 @@ function explainParts (sought, paths, where, { from, to }) {
     const { segment, to: end } = sought.coverage.at(at)
     if (segment instanceof Run || segment instanceof Block) {
       if (segment instanceof Run) runs++
+      const records = segment instanceof Run ? segment.records : segment.count
+      known += records
       const found = countCandidates(sought, segment, cover)
-      if (found === null) scan(at, segment instanceof Run ? segment.records : segment.count, NOT_SELECTIVE)
+      if (found === null) scan(at, records, NOT_SELECTIVE)
       else candidates += found
     } else {
       scan(at, null, segment === null ? NOT_READ : DAMAGED)
@@ -59,6 +64,9 @@ function explainParts (sought, paths, where, { from, to }) {
     at = end
   }
   const uses = [...sought.used()].sort((a, b) => a - b).map((slot) => paths[slot].name)
+  if (known > 0 && scanned === null) {
+    reasons.add(`the index names ${candidates} of ${known} records, at most: to read those is faster than to read all`)
+  }
   return { uses, candidates, runs, scanned, why: [...reasons].join('; ') }
 }
 
@@ -82,13 +90,42 @@ function countCandidates (sought, segment, cover) {
   }
 }
 
-/** @param {readonly import('@millrace/where').Filter[]} filters @returns {string[]} */
-function listPaths (filters) {
-  return [...new Set(filters.flatMap((filter) => {
-    if ('any' in filter) return listPaths(filter.any)
-    if ('all' in filter) return listPaths(filter.all)
-    return 'not' in filter ? listPaths([filter.not]) : [showPath(filter.path, null)]
-  }))]
+/** @param {readonly Filter[]} filters @returns {Condition[]} */
+function listConditions (filters) {
+  return filters.flatMap((filter) => {
+    if ('any' in filter) return listConditions(filter.any)
+    if ('all' in filter) return listConditions(filter.all)
+    return 'not' in filter ? listConditions([filter.not]) : [filter]
+  })
+}
+
+/** Why no declared path helps. @type {(conditions: Condition[], paths: readonly DeclaredPath[]) => string} */
+function describeMiss (conditions, paths) {
+  const asked = [...new Set(conditions.map(({ path }) => showPath(path, null)))].join(', ') || 'everything'
+  const declared = paths.map(({ name }) => name).join(', ')
+  const hints = new Set(conditions.map((condition) => findHint(condition, paths)).filter((hint) => hint !== null))
+  return [`${NO_PATH}, in a way that helps: it asks for ${asked}; declared are ${declared}`, ...hints].join('; ')
+}
+
+/** @type {(condition: Condition, paths: readonly DeclaredPath[]) => string | null} */
+function findHint ({ path, includes, time, gt, gte, lt, lte }, paths) {
+  const asked = showPath(path, null)
+  const same = paths.filter(({ steps }) => showPath(steps, null) === asked)
+  if (same.length === 0) {
+    const near = paths.find(({ steps }) => lastOf(steps) === lastOf(path))
+    return near === undefined ? null : `${asked} is not ${showPath(near.steps, null)}: spell a path as it is declared`
+  }
+  const single = same.find(({ each }) => each === null)
+  if (includes !== undefined) return single === undefined ? null : `for includes declare ${asked} with each`
+  if (single === undefined) return `${same[0].name} helps with includes`
+  const isRange = [time, gt, gte, lt, lte].some((bound) => bound !== undefined)
+  if (isRange && !single.range) return `for ranges and times declare ${asked} with range: true`
+  return `${asked} is declared, but not, prefix and such conditions do not help`
+}
+
+/** @param {readonly import('@millrace/where').Step[]} steps */
+function lastOf (steps) {
+  return String(steps[steps.length - 1]).toLowerCase()
 }
 
 exports.explainParts = explainParts

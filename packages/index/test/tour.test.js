@@ -76,11 +76,21 @@ tape('tour: explain says what is used, and why something is scanned', async (t) 
   const index = openIndex(log)
   await index.ready()
   const explained = index.explain({ path: 'type', equals: 'rare' })
-  t.deepEqual(explained, { uses: ['type'], candidates: 11, runs: 3, scanned: null, why: '' })
+  const why = 'the index names 11 of 1050 records, at most: to read those is faster than to read all'
+  t.deepEqual(explained, { uses: ['type'], candidates: 11, runs: 3, scanned: null, why })
   const all = index.explain({ path: 'type', equals: 'common' })
   t.deepEqual([all.candidates, all.scanned], [49, { from: 0, records: 1000 }], 'of a short block all may be candidates')
   t.match(all.why, /reading all of them is faster/)
   t.match(index.explain({ path: 'kind', equals: 'rare' }).why, /asks for kind; declared are type, user.id/)
+  for (const [where, hint] of [
+    [{ path: 'value.type', equals: 'rare' }, 'value.type is not type: spell a path as it is declared'],
+    [{ path: 'Type', equals: 'rare' }, 'Type is not type: spell a path as it is declared'],
+    [{ path: 'id', equals: 'ada' }, 'id is not user.id: spell a path as it is declared'],
+    [{ path: 'type', gte: 5 }, 'for ranges and times declare type with range: true'],
+    [{ path: 'tags', equals: 'red' }, 'tags[*] helps with includes'],
+    [{ path: 'user.id', includes: 'ada' }, 'for includes declare user.id with each'],
+    [{ not: { path: 'type', equals: 'rare' } }, 'type is declared, but not, prefix and such conditions do not help']
+  ]) t.ok(index.explain(where).why.endsWith(`; ${hint}`), `${hint}: ${index.explain(where).why}`)
   log.append({ type: 'rare' })
   t.match(index.explain({ path: 'type', equals: 'rare' }).why, /not read these records yet/)
   await index.close()

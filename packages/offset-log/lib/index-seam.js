@@ -29,7 +29,7 @@ const { scan } = require('./scan')
  * @property {number} runs  How many files of the index are looked into.
  * @property {{ from: number, records: number | null } | null} scanned  The lowest seq that is scanned, and how many
  *   records that are; null if that is unknown. Null if nothing is scanned.
- * @property {string} why  Why something is scanned.
+ * @property {string} why  Why something is scanned, or why not.
  */
 
 /**
