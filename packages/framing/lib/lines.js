@@ -18,6 +18,8 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 /** How many bytes the walk asks for if a line goes on behind the window; each time twice as many. */
 const NEED_MIN = 512
 const NOWHERE = -1
+// Called as `buffer.indexOf`, V8 looks it up for each line, which takes a quarter of the time of a walk.
+const { indexOf } = Buffer.prototype
 
 /**
  * @typedef {import('./offset-framing').RecordRun} RecordRun
@@ -76,6 +78,7 @@ class LineWalk {
     this.need = 0
     this.damage = null
     let nextZero = findByte(buffer, 0, at, held)
+    if (!this.isInHole) at = this._takeOrdinary(buffer, base, { at, stop: stopOffset, end: nextZero }, run)
     while ((at < stopOffset || this.isInHole) && !run.isFull && !this._isStopped) {
       const lineEnd = this.isInHole ? held : findByte(buffer, LINE_FEED, at, held)
       if (this.isInHole || nextZero < lineEnd) {
@@ -91,6 +94,36 @@ class LineWalk {
       }
     }
     this.position = base + at
+  }
+
+  /**
+   * Takes the lines from `at` on that are whole before `end`, which are nearly all. `forward` judges the line at which
+   * this stops.
+   * @type {(buffer: Buffer, base: number, range: { at: number, stop: number, end: number }, run: RecordRun) => number}
+   *   the offset to go on from
+   */
+  _takeOrdinary (buffer, base, { at, stop, end }, run) {
+    const { seqs, starts, ends } = run
+    const sizeMax = this._maxRecordSize
+    const room = seqs.length
+    let { count } = run
+    // Not each time as a double, as positions may be.
+    let start = at | 0
+    while (start < stop && count < room) {
+      const lineEnd = indexOf.call(buffer, LINE_FEED, start) | 0
+      if (lineEnd < start || lineEnd >= end) break
+      const textEnd = withoutReturn(buffer, start, lineEnd)
+      if (textEnd - start > sizeMax) break
+      if (textEnd > start) {
+        seqs[count] = base + start
+        starts[count] = start
+        ends[count] = textEnd
+        count++
+      }
+      start = lineEnd + 1
+    }
+    run.take(count)
+    return start
   }
 
   /** Whether the walk cannot go on in this window, or is behind a hole. */
@@ -202,7 +235,7 @@ class LineWalk {
  */
 function findByte (bytes, byte, start, end) {
   if (start >= end) return end
-  const found = bytes.indexOf(byte, start)
+  const found = indexOf.call(bytes, byte, start)
   return found === -1 || found > end ? end : found
 }
 
@@ -233,10 +266,10 @@ function isWholeObject (bytes, start, end) {
 function checkLine (record) {
   const { length } = record
   if (length === 0) return unrepresentable('an empty record would be a blank line')
-  const lineBreak = record.indexOf(LINE_FEED)
+  const lineBreak = indexOf.call(record, LINE_FEED)
   if (lineBreak !== -1) return unrepresentable(`the record has a line break, at byte ${lineBreak}`)
   if (record[length - 1] === CARRIAGE_RETURN) return unrepresentable('the record ends with a carriage return')
-  const zero = record.indexOf(0)
+  const zero = indexOf.call(record, 0)
   if (zero !== -1) return unrepresentable(`the record has a zero byte, at byte ${zero}`)
   return null
 }

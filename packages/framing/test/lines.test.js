@@ -11,16 +11,26 @@ const ROUNDS = process.env.LONG ? 200_000 : 3000
 /** A run that is soon full. */
 class Run {
   constructor (size) {
-    this.size = size
-    this.records = []
+    this.count = 0
+    for (const field of ['seqs', 'starts', 'ends']) this[field] = new Float64Array(size)
   }
 
   get isFull () {
-    return this.records.length === this.size
+    return this.count === this.seqs.length
   }
 
   add (seq, start, end) {
-    this.records.push([seq, start, end])
+    this.seqs[this.count] = seq
+    this.starts[this.count] = start
+    this.ends[this.count++] = end
+  }
+
+  take (count) {
+    this.count = count
+  }
+
+  get records () {
+    return Array.from({ length: this.count }, (_, index) => [this.seqs[index], this.starts[index], this.ends[index]])
   }
 }
 

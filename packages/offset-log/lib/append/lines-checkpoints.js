@@ -19,7 +19,8 @@ const { PageSums } = require('../read/page-sums')
 // far behind, so that an open after a clean end still sees whether somebody changed the last lines. Each move takes a
 // sync of the sums.
 const BASE_DISTANCE = 1024 * 1024
-// With `fsync: 'never'`, the log is synced after so many bytes: the next open reads what was not synced.
+// With `fsync: 'never'`, a sync begins after so many bytes, since the next open reads what was not synced. Appends wait
+// for it only after so many more.
 const UNSYNCED_SIZE_MAX = 64 * 1024 * 1024
 /** An epoch has 32 bits. */
 const EPOCH_END = 2 ** 32
@@ -68,6 +69,8 @@ class LinesCheckpoints {
   #pending = null
   /** @type {Move | null} */
   #next = null
+  /** The sync that began because much was not synced. @type {Promise<void> | null} */
+  #syncing = null
 
   /**
    * @param {LinesStore} store
@@ -284,8 +287,12 @@ class LinesCheckpoints {
   /** @returns {Promise<void> | null}  null if nothing is to do before an append */
   prepareAppend () {
     if (!this.#isBegun || this.#hasFailed) return this.#beginSession()
-    if (this.#walk.end - this.durableEnd > UNSYNCED_SIZE_MAX) return this.#store.file.durability.sync()
-    return null
+    const unsyncedSize = this.#walk.end - this.durableEnd
+    if (unsyncedSize <= UNSYNCED_SIZE_MAX) return null
+    this.#syncing ??= this.#store.file.durability.sync().finally(() => { this.#syncing = null })
+    // A failure poisons the log.
+    this.#syncing.catch(() => {})
+    return unsyncedSize <= 2 * UNSYNCED_SIZE_MAX ? null : this.#syncing
   }
 
   async #beginSession () {
@@ -363,8 +370,13 @@ class LinesCheckpoints {
   noteWritten () {
     const { walk, place, isSynced } = /** @type {Pending} */ (this.#pending)
     this.#pending = null
-    if (walk.pages.length > 0) this.#next?.pages.push(...walk.pages)
-    walk.pages = this.#walk.pages.concat(walk.pages)
+    // Neither a new array for each commit, as it may have thousands, nor as arguments, as a batch may have too many.
+    const { pages } = this.#walk
+    for (const page of walk.pages) {
+      this.#next?.pages.push(page)
+      pages.push(page)
+    }
+    walk.pages = pages
     this.#walk = walk
     this.#place = place
     if (isSynced) this.#durablePlace = place
