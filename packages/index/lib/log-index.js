@@ -394,6 +394,8 @@ class LogIndex {
         const { end } = this.#host
         while (!this.#isClosed && !this.#isPaused && await this.#step(end));
       } while (this.#isAwoken)
+      // What cannot be removed, as while somebody has it open on Windows, is tried again with the next work.
+      await this.#folder.clean().catch(() => {})
     } catch (err) {
       this.#noteFailure(err)
     } finally {

@@ -107,3 +107,23 @@ tape('keepsUp: false: a reader scans nothing in the background, and every answer
   t.equal(compareMany(reader, index, createRandom(2), 30), null)
   await index.close()
 })
+
+tape('runs: those that were merged, or are of other paths or another log, are removed from the disk', async (t) => {
+  const log = makeLog(1000)
+  const files = () => log.disk.list(FOLDER).filter((name) => name.endsWith('.run'))
+  const use = async (paths, host = log) => {
+    const index = createIndex(paths, { tuning: { recordsMax: 60, fanOut: 3 } }).open(host)
+    await index.ready()
+    const { runs } = index.status()
+    await index.close()
+    return runs
+  }
+  const runs = await use(PATHS)
+  t.ok(runs < 1000 / 60 / 2, `${runs} runs: some were merged`)
+  t.equal(files().length, runs)
+  t.equal(await use(['type']), files().length, 'of other paths')
+  t.equal(await use(['type'], log.copy({ id: Buffer.from('0909', 'hex') })), files().length, 'of another log')
+  const before = files()
+  await use(PATHS, log.copy({ isReadOnly: true }))
+  t.deepEqual(files(), before, 'a reader removes none')
+})
