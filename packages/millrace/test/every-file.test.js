@@ -38,6 +38,8 @@ const commands = {
   del: { words: (file, seq) => ['del', file, String(seq)], codes: [0, 0, 1, 0, 1, 2, 2, 1, 1, 2] },
   // Only a checked log can be compacted.
   compact: { words: (file) => ['compact', file, '--json'], codes: [2, 0, 1, 1, 0, 2, 2, 1, 1, 2] },
+  // What is damaged before the end is left to scans.
+  index: { words: (file) => ['index', file, '--path', 'type', '--json'], codes: [2, 0, 1, 0, 2, 2, 2, 1, 1, 2] },
   verify: { words: (file) => ['verify', file, '--json'], codes: READING },
   repair: { words: (file) => ['repair', file, '--json'], codes: READING },
   snapshot: { words: (file) => ['snapshot', file, `${file}.copy`, '--json'], codes: READING },
@@ -59,6 +61,7 @@ const outputs = {
   repair: (t, output, kind) => t.equal(JSON.parse(output).recovered, countOf(kind)),
   get: (t, output) => t.equal(linesOf(output).length, 1),
   compact: (t, output) => t.ok(JSON.parse(output).size > 0),
+  index: (t, output, kind) => t.equal(JSON.parse(output).records > 0, kind !== 'empty'),
   snapshot: (t, output) => t.ok(JSON.parse(output).size >= 0),
   bench: (t, output) => t.ok(JSON.parse(output).rows.length >= 4)
 }
@@ -71,7 +74,7 @@ function linesOf (text) {
   return text.split('\n').filter(Boolean)
 }
 
-const CHANGING = ['append', 'import', 'del', 'compact']
+const CHANGING = ['append', 'import', 'del', 'compact', 'index']
 
 /** What only reads shares one set of files. */
 let shared = null

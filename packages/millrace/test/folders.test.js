@@ -91,7 +91,7 @@ tape('folders: one without a log is a folder, for every command', async (t) => {
   fs.writeFileSync(lines, '{}\n')
   for (const [name, ...others] of [
     ['info'], ['cat'], ['tail'], ['get', '1'], ['count'], ['append', '{}'], ['import', lines], ['export', `${folder}.out`],
-    ['convert', `${folder}.new`], ['del', '1'], ['compact'], ['verify'], ['repair'], ['snapshot', `${folder}.copy`], ['view'], ['bench']
+    ['convert', `${folder}.new`], ['del', '1'], ['compact'], ['index'], ['verify'], ['repair'], ['snapshot', `${folder}.copy`], ['view'], ['bench']
   ]) {
     const { code, stderr } = await callCommand([name, folder, ...others])
     t.equal(code, 2, name)

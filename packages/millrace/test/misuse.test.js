@@ -178,7 +178,7 @@ tape('parseFilter: an operator without a value, and a path alone that has a spac
 tape('errors: a text file is a text file, for every command that reads a log', async (t) => {
   const file = newPath('notes.txt')
   fs.writeFileSync(file, 'Hällo\nworld\n'.repeat(10_000))
-  for (const name of ['info', 'cat', 'tail', 'count', 'verify', 'repair', 'compact', 'view', 'bench']) {
+  for (const name of ['info', 'cat', 'tail', 'count', 'verify', 'repair', 'compact', 'index', 'view', 'bench']) {
     const { code, stderr } = await callCommand([name, file])
     t.equal(code, 1, name)
     t.match(stderr, /^millrace: \S+notes\.txt is a text file, not a log; check the path\n$/)

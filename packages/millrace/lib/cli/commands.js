@@ -17,6 +17,7 @@ const loaders = {
   convert: () => require('./commands/convert'),
   del: () => require('./commands/del'),
   compact: () => require('./commands/compact'),
+  index: () => require('./commands/index'),
   verify: () => require('./commands/verify'),
   repair: () => require('./commands/repair'),
   snapshot: () => require('./commands/snapshot'),

@@ -27,7 +27,7 @@ const ADVICE = {
 
 /** What the packages advise to programs, in words of the command line. @type {Array<[said: RegExp, meant: string]>} */
 const WORDS = [
-  [/^(?:open|stream|scan|get|getMany|append|del|first|last|count|convert|createKey|revokeKey|listKeys|compact|snapshot|verify|repair|accept|OffsetLog|SegmentedLog): /, ''],
+  [/^(?:open|stream|scan|get|getMany|append|del|first|last|count|convert|createKey|revokeKey|listKeys|compact|snapshot|verify|repair|accept|createIndex|OffsetLog|SegmentedLog): /, ''],
   [/use a seq that append returned or a stream delivered/, 'millrace cat --seqs prints the seqs of records'],
   [/onCorrupt: (["'])skip\1/g, '--skip-damage'],
   [/\bonCorrupt\b/g, '--skip-damage'],

@@ -233,4 +233,5 @@ function expected (text) {
 }
 
 exports.parseFilter = parseFilter
+exports.parsePath = parsePath
 exports.takeDoubts = takeDoubts

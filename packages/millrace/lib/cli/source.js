@@ -12,6 +12,7 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { detectFraming } = require('@millrace/offset-log/copies')
 const { codecs, framingOf } = require('../open')
 const { createLineCodec, createTally } = require('./line-codecs')
+const { findIndex } = require('./log-index')
 const { spool } = require('./spool')
 
 // Of the first line of a text, in bytes.
@@ -98,6 +99,8 @@ async function findLog (shell, file) {
  * @property {Identity} identity
  * @property {CodecName} codec  what the records are decoded with
  * @property {Part[]} parts  the log itself, or those of the slots
+ * @property {import('./log-index').CommandIndex | null} [index]  that lies beside the log; only looked for if there is
+ *   a filter
  * @property {import('./line-codecs').Tally} tally  what filters have met that the user must be told
  * @property {() => End} end  what the log has now
  * @property {() => Promise<void>} close
@@ -128,21 +131,32 @@ async function openSource (shell, file, options = {}) {
     const identity = await identify(path)
     const chosen = codec ?? await chooseCodec(identity)
     const tally = createTally()
-    const log = openIdentified(identity, createLineCodec(chosen, raw, tally))
+    const index = hasFilter(options) ? await findIndex(identity.path, chosen) : null
+    const log = openIdentified(identity, createLineCodec(chosen, raw, tally), index)
     await log.ready()
-    return { ...whole(log), tally, identity, codec: chosen, close: () => log.close().finally(remove) }
+    await index?.loaded()
+    return { ...whole(log), tally, identity, codec: chosen, index, close: () => log.close().finally(remove) }
   } catch (err) {
     remove()
     throw err
   }
 }
 
+/** @param {SourceOptions} options */
+function hasFilter ({ where, since, until, level, explain }) {
+  return [where, since, until, level, explain].some((given) => given !== undefined)
+}
+
 /**
  * Opens a log for reading.
- * @type {(identity: Identity, codec?: import('../open').Codec) => Log}
+ * @param {Identity} identity
+ * @param {import('../open').Codec} [codec]
+ * @param {import('./log-index').CommandIndex | null} [index]
+ * @returns {Log}
  */
-function openIdentified ({ path, framing }, codec) {
-  return OffsetLog(path, { flags: 'r', framing: framing ?? framingOf(path), codec, storage: storageOf(path) })
+function openIdentified ({ path, framing }, codec, index = null) {
+  const storage = storageOf(path)
+  return OffsetLog(path, { flags: 'r', framing: framing ?? framingOf(path), codec, storage, ...(index && { index }) })
 }
 
 /** What is the same of all logs with one order of seqs. @param {Log} log */

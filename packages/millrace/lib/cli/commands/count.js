@@ -1,5 +1,6 @@
 'use strict'
 
+const { explainOption, printExplanation } = require('../explaining')
 const { isOfBytes, printBytes } = require('../printing')
 const { filterOptions, options, rangeOptions, reportLost, reportUnknown, toReadOptions } = require('../records')
 const { openSource } = require('../source')
@@ -14,12 +15,14 @@ exports.command = {
     ...filterOptions,
     options.codec,
     options.skipDamage,
+    explainOption,
     { flags: '--json', description: 'print one line of JSON' }
   ],
   examples: [['millrace count events.log --where type=post', 'how many posts there are']],
   async run ({ args, options, shell }) {
     const source = await openSource(shell, args.file, options)
     try {
+      if (options.explain) return await printExplanation(shell, source, options)
       const countPart = chooseCount(source, options)
       let records = 0
       let code = 0

@@ -5,6 +5,7 @@ const { clearInterval, setInterval } = require('node:timers')
 const { setTimeout: wait } = require('node:timers/promises')
 const { LogError } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
+const { explainOption, printExplanation } = require('../explaining')
 const {
   filterOptions, parseCount, printOptions, printRecords, reportLost, reportUnknown, toReadOptions
 } = require('../records')
@@ -34,7 +35,8 @@ exports.command = {
         'or if a text file is cut'
     },
     ...filterOptions,
-    ...printOptions
+    ...printOptions,
+    explainOption
   ],
   examples: [
     ['millrace tail -n 20 -f events.log', 'the last 20 records, and then each as it is appended'],
@@ -49,6 +51,7 @@ exports.command = {
       const opened = await openWhenThere(shell, args.file, options)
       if (opened === null) return code
       try {
+        if (options.explain) return await printExplanation(shell, opened.source, { ...options, reverse: true })
         code = await tail(opened.source, { isNew: isNew || opened.isAwaited, identity }, { args, options, shell })
       } finally {
         reportUnknown(shell, opened.source.tally, options)
