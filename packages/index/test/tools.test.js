@@ -1,6 +1,8 @@
 'use strict'
 // What tools need: runs of few records, which runs there are and why some are not used, and reads that keep nothing.
 
+const fs = require('node:fs')
+const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { createRandom } = require('@millrace/testkit')
@@ -126,4 +128,16 @@ tape('runs: those that were merged, or are of other paths or another log, are re
   const before = files()
   await use(PATHS, log.copy({ isReadOnly: true }))
   t.deepEqual(files(), before, 'a reader removes none')
+})
+
+tape('the migrating guide: each path that it declares is used by the filter beside it', (t) => {
+  const guide = path.join(__dirname, '..', '..', '..', 'docs', 'guides', 'migrating.md')
+  const [table] = fs.readFileSync(guide, 'utf8').split('### From ssb-db2\'s operators')[1].split('### ')
+  const rows = [...table.matchAll(/^\| `\w+\(.*\)` \| `(.+)` \| `(.+)` \|$/gm)]
+  t.equal(rows.length, 6)
+  const read = (text) => new Function('id', `return ${text}`)('%a') // eslint-disable-line no-new-func
+  const index = createIndex(rows.map(([, , declared]) => read(declared))).open(makeLog())
+  for (const [, where] of rows) t.equal(index.explain(read(where)).uses.length, 1, where)
+  t.end()
+  index.close()
 })
