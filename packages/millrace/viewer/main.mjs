@@ -260,6 +260,7 @@ async function load () {
   at('follow').disabled = false
   state.isEstimable = info.isEstimable
   putText(at('facts'), [formatSize(info.size), info.slotCount && `${info.slotCount} ${info.slotCount === 1 ? 'slot' : 'slots'}`, info.framing && `${info.framing} framing`, info.codec && `codec ${info.codec}`,
+    info.index && `index of ${info.index.join(', ')}`,
     `changed ${formatTime(Math.round(info.modified / 1000) * 1000)} UTC`].filter(Boolean).join(', '))
   if (info.damage.length > 0) showDamage(info.damage, 'This log is damaged, so it can only be read.')
   await first

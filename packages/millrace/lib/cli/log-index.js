@@ -51,6 +51,7 @@ function findPaths (runs) {
 class CommandIndex {
   #codec
   #onProgress
+  #keepsUp
   /** Of the log, once it is open. @type {LogIndex | null} */
   index = null
   /** Whether its files can be written. */
@@ -60,13 +61,17 @@ class CommandIndex {
    * @param {string} folder
    * @param {readonly PathOptions[]} paths
    * @param {CodecName} codec
-   * @param {(seq: number, end: number) => void} [onProgress]  of records that are read to be indexed
+   * @param {object} [options]
+   * @param {(seq: number, end: number) => void} [options.onProgress]  of records that are read to be indexed
+   * @param {boolean} [options.keepsUp]  also keeps in memory what no run has yet. A command reads once: it would cost
+   *   more than it gains
    */
-  constructor (folder, paths, codec, onProgress = () => {}) {
+  constructor (folder, paths, codec, { onProgress = () => {}, keepsUp = false } = {}) {
     this.folder = folder
     this.paths = paths
     this.#codec = codecs[codec]
     this.#onProgress = onProgress
+    this.#keepsUp = keepsUp
   }
 
   /** @param {any} host */
@@ -79,8 +84,7 @@ class CommandIndex {
     }, onDamage)
     const own = Object.create(host, { codec: { value: this.#codec }, scanRaw: { value: scanRaw } })
     this.isReadOnly = host.isReadOnly
-    // A command reads once: to keep in memory what no run has would cost more than it gains.
-    this.index = createIndex(this.paths, { tuning: { keepsUp: false } }).open(own)
+    this.index = createIndex(this.paths, { tuning: { keepsUp: this.#keepsUp } }).open(own)
     return this.index
   }
 
@@ -93,12 +97,13 @@ class CommandIndex {
 /**
  * @param {string} path  of a log of one file
  * @param {CodecName} codec
+ * @param {{ keepsUp?: boolean }} [options]
  * @returns {Promise<CommandIndex | null>}  null if there is none
  */
-async function findIndex (path, codec) {
+async function findIndex (path, codec, options) {
   if (!INDEXED.includes(codec)) return null
   const paths = findPaths((await listIndex(path)).filter((run) => run.codec === codec))
-  return paths === null ? null : new CommandIndex(folderOf(path), paths, codec)
+  return paths === null ? null : new CommandIndex(folderOf(path), paths, codec, options)
 }
 
 exports.CommandIndex = CommandIndex

@@ -3,6 +3,8 @@
 
 const { isUtf8 } = require('node:buffer')
 const { misuse } = require('@millrace/errors')
+const { formatIndexPath } = require('../cli/index-paths')
+const { findIndex } = require('../cli/log-index')
 const { chooseCodec, identify, isFolder, openIdentified, storageOf } = require('../cli/source')
 const { codecs } = require('../open')
 const { OneLog } = require('./one-log')
@@ -40,10 +42,14 @@ async function openViewed (path, options = {}) {
 /** @type {(path: string, options: ViewOptions) => Promise<Opened>} */
 async function openFile (path, options) {
   const identity = await identify(path)
-  const codec = codecOf(options.codec ?? await chooseCodec(identity))
-  const log = openIdentified(identity, codec)
+  const chosen = /** @type {CodecName} */ (options.codec ?? await chooseCodec(identity))
+  const codec = codecOf(chosen)
+  const index = await findIndex(identity.path, chosen, { keepsUp: true })
+  const log = openIdentified(identity, codec, index)
   await log.ready()
-  return show(log, new OneLog(log), identity, recordsOf(codec, options))
+  await index?.loaded()
+  const paths = index === null ? [] : index.paths.map(formatIndexPath)
+  return show(log, new OneLog(log), { ...identity, paths }, recordsOf(codec, options))
 }
 
 /** @type {typeof openFile} */

@@ -39,7 +39,8 @@ class ViewedLog {
   /**
    * @param {import('./one-log').Source} source  of an open log
    * @param {object} options
-   * @param {{ framing: string | null, codec: string | null }} options.identity  what the file says of itself
+   * @param {{ framing: string | null, codec: string | null, paths?: string[] }} options.identity  what the file says of
+   *   itself; `paths`: those of its index
    * @param {import('./records').Records} options.records
    */
   constructor (source, { identity, records }) {
@@ -51,7 +52,7 @@ class ViewedLog {
   /** What is known without reading the log. */
   async info () {
     const { filename, isEstimable } = this.#source
-    const { framing, codec } = this.#identity
+    const { framing, codec, paths = [] } = this.#identity
     const { size, mtimeMs } = await this.#measure()
     const parts = this.#source.parts()
     return {
@@ -59,6 +60,7 @@ class ViewedLog {
       name: path.basename(filename),
       framing,
       codec,
+      ...(paths.length > 0 && { index: paths }),
       size,
       modified: mtimeMs,
       end: this.#source.endText(),

@@ -100,7 +100,8 @@ async function build (call, identity, paths) {
   const { paths: names } = require('@millrace/index').createIndex(paths)
   const codec = await chooseIndexed(call, identity)
   const progress = shell.progress('indexing')
-  const index = new CommandIndex(folderOf(identity.path), paths, codec, (seq, end) => progress.update(seq, end))
+  const onProgress = (/** @type {number} */ seq, /** @type {number} */ end) => progress.update(seq, end)
+  const index = new CommandIndex(folderOf(identity.path), paths, codec, { onProgress })
   const log = open(identity.path, { codec: codecs[codec], mustExist: true, index: /** @type {any} */ (index) })
   let status
   try {
