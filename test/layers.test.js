@@ -24,6 +24,7 @@ const layerOf = {
   repair: 3,
   'segmented-log': 3,
   'merged-log': 3.5,
+  view: 3.5,
   pino: 4,
   ingest: 4,
   jetstream: 4,

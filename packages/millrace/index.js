@@ -10,6 +10,7 @@ const { open } = require('./lib/open')
 /**
  * @typedef {import('./lib/open').OpenOptions} OpenOptions
  * @typedef {import('./lib/open').CodecName} CodecName
+ * @typedef {import('./lib/open').OpenedLog} OpenedLog
  */
 
 /**
@@ -29,6 +30,8 @@ exports.jsonCodec = jsonCodec
 exports.binaryCodec = binaryCodec
 /** A log over a folder of segments. @type {typeof import('@millrace/segmented-log').SegmentedLog} */
 exports.SegmentedLog = late(() => require('@millrace/segmented-log').SegmentedLog)
+/** A view of any log; one that `open` gave has `log.view`. @type {typeof import('@millrace/view').createView} */
+exports.createView = late(() => require('@millrace/view').createView)
 /** @type {typeof import('@millrace/repair').verify} */
 exports.verify = late(() => require('@millrace/repair').verify)
 /** @type {typeof import('@millrace/repair').repair} */

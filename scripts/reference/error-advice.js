@@ -285,6 +285,22 @@ exports.groups = [
           'or by a program that appended plain bytes. `cause` is the error that the codec threw.',
         todo: 'Find the program that wrote the record. `onCorrupt: \'skip\'` reads on, and counts such records.'
       },
+      ERR_VIEW_REDUCE: {
+        means: 'The function `reduce` of a view threw, which is the `cause`, or returned undefined or a promise. `seq` is that ' +
+          'of the record. The view has nothing from there on.',
+        todo: 'Correct `reduce`, so that it gives a state for every record, and start the program again: the view goes on from ' +
+          'what was saved. If states before may be wrong too, raise `version`.'
+      },
+      ERR_VIEW_STALE: {
+        means: 'The saved state of a view is damaged, or does not fit the log, or records were dropped before they were folded. ' +
+          'The view cannot be built again as it was, because the log has dropped its first records.',
+        todo: 'Restore the file of the view from a backup of the same time as the log. Or call `rebuild()`, which folds what ' +
+          'the log still has.'
+      },
+      ERR_VIEW_CLOSED: {
+        means: 'The view was closed before the call, or while the call waited.',
+        todo: 'Make a new one with the same name: it goes on where this one ended.'
+      },
       ERR_FORWARDER_CLOSED: {
         means: 'The forwarder was closed before the call, or before `drained` was reached.',
         todo: 'Make a new one with the same name: it goes on where this one ended.'

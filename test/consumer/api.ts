@@ -22,6 +22,7 @@ import type { MergedItem, MergedReadOptions, Position } from '@millrace/merged-l
 import { OffsetLog } from '@millrace/offset-log'
 import type { RangeOptions, RecordRun, Codec, OffsetLogOptions, Partition, ReadOptions, Source } from '@millrace/offset-log'
 import type { AppendOptions, AppendSyncOptions, Recovery } from '@millrace/offset-log'
+import { open } from 'millrace'
 import pino from 'pino'
 import { destination, formatPretty, levelFilter, preset, timeFilter } from '@millrace/pino'
 import type { Destination, DestinationOptions, Log } from '@millrace/pino'
@@ -29,6 +30,8 @@ import { SegmentedLog } from '@millrace/segmented-log'
 import type { Hold, SegmentInfo } from '@millrace/segmented-log'
 import { repair, verify } from '@millrace/repair'
 import type { RepairReport, Report } from '@millrace/repair'
+import { createView } from '@millrace/view'
+import type { View, ViewStatus } from '@millrace/view'
 import { matches, parseWhere } from '@millrace/where'
 import type { Filter, Where } from '@millrace/where'
 
@@ -451,6 +454,23 @@ export async function logging () {
   LogWriter('app.log')
   // @ts-expect-error
   log.flushSync({ synch: true })
+}
+
+export async function views () {
+  const log = OffsetLog<{ n: number }>('a.log')
+  const reduce = (state: { total: number }, { n }: { n: number }, seq: number) => ({ total: state.total + n + seq })
+  const view = createView(log, { name: 'sum', initial: { total: 0 }, reduce, where: { path: 'n', gt: 1 } })
+  is<{ total: number }>()(await view.get())
+  is<{ total: number }>()(view.value)
+  is<Observable<number>>()(view.since)
+  is<ViewStatus>()(view.status())
+  const own: View<{ total: number }> = open<{ n: number }>('b.log').view({ name: 'sum', initial: { total: 0 }, reduce })
+  await own.rebuild()
+  createView(SegmentedLog('logs'), { name: 'count', initial: 0, reduce: (count) => count + 1 })
+  // @ts-expect-error: the state has another type
+  createView(log, { name: 'sum', initial: { total: '' }, reduce })
+  // @ts-expect-error
+  createView(log, { name: 'sum', initial: { total: 0 } })
 }
 
 export async function loggingWithPino () {

@@ -3,6 +3,7 @@
 
 const { binaryCodec } = require('@millrace/binary-codec')
 const { misuse } = require('@millrace/errors')
+const { callbackOrPromise, toCallback } = require('@millrace/flow')
 const { createJsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 
@@ -39,13 +40,23 @@ const codecs = Object.freeze({ json: createJsonCodec({ strict: true }), binary: 
  */
 
 /**
+ * @template [T=any]
+ * @typedef {object} Views
+ * @property {<S>(options: import('@millrace/view').ViewOptions<S, T>) => import('@millrace/view').View<S>} view
+ *   Opens a view of the log: a value that is folded from its records, kept up to date, and saved. `close` of the log
+ *   closes it first.
+ */
+
+/** @template [T=any] @typedef {import('@millrace/offset-log').OffsetLog<T> & Views<T>} OpenedLog */
+
+/**
  * Opens a log of one file, or creates it, and returns it at once: calls wait until it is loaded. New logs are checked
  * logs of JSON; a file whose name ends in `.jsonl` or `.ndjson` becomes a text file of JSON, a line a record. It throws
  * only if an option is wrong.
  * @template [T=any]
  * @param {string | URL} path
  * @param {OpenOptions<T>} [options]
- * @returns {import('@millrace/offset-log').OffsetLog<T>}
+ * @returns {OpenedLog<T>}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function open (path, options = {}) {
@@ -53,7 +64,37 @@ function open (path, options = {}) {
   const { codec = 'json', framing = framingOf(path), index: paths, ...others } = options
   const chosen = /** @type {Codec<T>} */ (typeof codec === 'string' ? codecOf(codec) : codec)
   const index = Array.isArray(paths) ? require('@millrace/index').createIndex(paths) : /** @type {Index} */ (paths)
-  return OffsetLog(path, { strict: true, framing, ...others, codec: chosen, ...(index !== undefined && { index }) })
+  const known = { strict: true, framing, ...others, codec: chosen, ...(index !== undefined && { index }) }
+  return withViews(OffsetLog(path, known))
+}
+
+/**
+ * Views are closed with their log.
+ * @template T
+ * @param {import('@millrace/offset-log').OffsetLog<T>} log
+ * @returns {OpenedLog<T>}
+ */
+function withViews (log) {
+  const { close } = log
+  /** @type {Array<import('@millrace/view').View>} */
+  const views = []
+  const closeAll = async () => {
+    // A state that cannot be saved is folded again; a warning has said so.
+    for (const view of views) await view.close().catch(() => {})
+    await close()
+  }
+  return Object.assign(log, {
+    view: (/** @type {any} */ options) => {
+      const view = require('@millrace/view').createView(log, options)
+      if (views.push(view) === 1) log.close = /** @type {any} */ (withCallback(closeAll))
+      return view
+    }
+  })
+}
+
+/** @param {() => Promise<void>} call */
+function withCallback (call) {
+  return (/** @type {any} */ cb) => callbackOrPromise(cb, (cb) => toCallback(call(), cb), 'close')
 }
 
 /** The framing that a new file of this name gets. @type {(path: string | URL) => 'lines' | 'checked'} */

@@ -1,0 +1,48 @@
+'use strict'
+// `log.view`, and what closing the log does with it.
+
+const fs = require('node:fs')
+const { promisify } = require('node:util')
+const tape = require('tape')
+const { failureOf, newPath } = require('@millrace/testkit')
+const { createView, open, SegmentedLog } = require('..')
+
+const sum = { name: 'sum', initial: 0, reduce: (state, { n }) => state + n }
+
+tape('view: close of the log saves its views, with a promise or a callback', async (t) => {
+  const file = newPath('events.log')
+  let total = 0
+  for (const close of [(log) => log.close(), (log) => promisify(log.close)(), (log) => log[Symbol.asyncDispose]()]) {
+    const log = open(file)
+    let calls = 0
+    const views = [log.view({ ...sum, reduce: (state, { n }) => { calls++; return state + n } }), log.view({ ...sum, name: 'other' })]
+    await log.append([{ n: 1 }, { n: 2 }])
+    total += 3
+    t.deepEqual(await Promise.all(views.map((view) => view.get())), [total, total])
+    t.equal(calls, 2, 'only the new records')
+    t.equal((await failureOf(() => log.view(sum))).code, 'ERR_INVALID_ARGUMENT', 'one of a name')
+    await close(log)
+    t.ok(fs.existsSync(`${file}.sum.view`))
+    t.equal((await failureOf(() => views[0].get())).code, 'ERR_VIEW_CLOSED')
+    t.equal((await failureOf(() => log.append({ n: 1 }))).code, 'ERR_LOG_CLOSED')
+    await close(log)
+  }
+})
+
+tape('view: a view that cannot be saved does not keep the log from being closed', async (t) => {
+  const log = open(newPath('events.log'))
+  const view = log.view({ name: 'map', initial: {}, reduce: () => new Map() })
+  await log.append({ n: 1 })
+  await view.get()
+  await log.close()
+  t.equal((await failureOf(() => log.append({ n: 1 }))).code, 'ERR_LOG_CLOSED')
+})
+
+tape('createView: of a segmented log', async (t) => {
+  const log = new SegmentedLog(newPath('events'), { codec: require('..').jsonCodec })
+  const view = createView(log, sum)
+  await log.append({ n: 1 })
+  t.equal(await view.get(), 1)
+  await view.close()
+  await log.close()
+})

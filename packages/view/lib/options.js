@@ -1,0 +1,126 @@
+'use strict'
+// The options of a view.
+
+const { fileStorage, patientStorage, resolvePath } = require('@millrace/block-file')
+const { LogError, checkNames, misuse, parseNumber } = require('@millrace/errors')
+const { createJsonCodec } = require('@millrace/json-codec')
+const { parseWhere } = require('@millrace/where')
+
+const SAVE_MS = 5000
+/** The hold of a view is called `view-<name>`, and a hold's name has at most 64 characters. */
+const NAME = /^[\w-]{1,59}$/
+const KNOWN = ['name', 'reduce', 'initial', 'where', 'version', 'codec', 'path', 'saveMs', 'storage']
+
+/**
+ * What a view needs of a log.
+ * @typedef {{ filename: string, since: any, ready: any, stream: any, scan: any, get: any, sync: any, stats: any
+ *   }} ViewLog
+ */
+
+/**
+ * @template [S=any]
+ * @typedef {object} StateCodec
+ * @property {(state: S) => Uint8Array | string} encode
+ * @property {(bytes: any) => S} decode  gets a Buffer if `buffer` is true, else a string
+ * @property {boolean | undefined} [buffer]
+ */
+
+/**
+ * @template [S=any]
+ * @template [T=any]
+ * @typedef {object} ViewOptions
+ * @property {string} name  1 to 59 letters, digits, `_` and `-`. Two views of one log need different names. Required.
+ * @property {(state: S, value: T, seq: number) => S} reduce  Gives the state with one more record. It must not wait,
+ *   and its result must depend on nothing but its arguments. It may change the state in place. Required.
+ * @property {S} initial  The state before the first record. It is copied. Required.
+ * @property {import('@millrace/where').Where | undefined} [where]  Only records that match this filter.
+ * @property {number | string | undefined} [version]  Of `reduce`, `initial` and `where`: if it is not that of the saved
+ *   state, the view is built again; 1 by default.
+ * @property {StateCodec<S> | undefined} [codec]  How the state is saved. By default as strict JSON, which refuses what
+ *   JSON would lose, such as a Map.
+ * @property {string | URL | undefined} [path]  The file of the state; `<log.filename>.<name>.view` by default.
+ * @property {number | undefined} [saveMs]  How often the state is saved while it changes, in ms; 5,000 by default. A
+ *   state that takes long to encode is saved less often.
+ * @property {import('@millrace/block-file').Storage | undefined} [storage]  Replaces the file system, for that file.
+ */
+
+/**
+ * @param {any} log
+ * @param {ViewOptions} options
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseOptions (log, options) {
+  checkLog(log)
+  if (options === null || typeof options !== 'object') throw misuse(`createView: expected options, got ${String(options)}`)
+  checkNames('createView', options, KNOWN)
+  const { name, reduce, initial, where, version = 1, path, storage = fileStorage } = options
+  const codec = /** @type {StateCodec} */ (options.codec ?? createJsonCodec({ strict: true }))
+  checkName(name)
+  checkReduce(reduce)
+  checkRest({ version, codec, storage })
+  return {
+    name,
+    reduce,
+    initial: encodeInitial(codec, initial),
+    // A copy.
+    where: where === undefined ? undefined : parseWhere(where),
+    version,
+    codec,
+    path: resolvePath(checkPath(path) ?? `${log.filename}.${name}.view`, storage),
+    saveMs: parseNumber('createView: saveMs', options.saveMs, SAVE_MS, 0),
+    storage: patientStorage(storage)
+  }
+}
+
+/** @param {unknown} name */
+function checkName (name) {
+  if (typeof name === 'string' && NAME.test(name)) return
+  throw misuse(`createView: name must be 1 to 59 letters, digits, "_" and "-", got ${String(name)}`)
+}
+
+/** @param {any} options */
+function checkRest ({ version, codec, storage }) {
+  if (!Number.isFinite(version) && typeof version !== 'string') {
+    throw misuse(`createView: version must be a number or a text, got ${String(version)}`)
+  }
+  if (typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
+    throw misuse('createView: codec must be an object with the functions encode and decode')
+  }
+  if (typeof storage?.open !== 'function') throw misuse('createView: storage must have the function open')
+}
+
+/** @param {any} log */
+function checkLog (log) {
+  if (typeof log?.eachSlot === 'function') {
+    throw new LogError('ERR_NOT_SUPPORTED', 'createView: the slots of a MergedLog have no order of seqs in common; make a ' +
+      'view of each one\'s log: log.eachSlot((log) => createView(log, …))', { path: log.filename })
+  }
+  const calls = ['since', 'ready', 'stream', 'scan', 'get', 'sync', 'stats']
+  if (calls.some((call) => typeof log?.[call] !== 'function')) throw misuse('createView: expected a log')
+}
+
+/** @param {unknown} reduce */
+function checkReduce (reduce) {
+  if (typeof reduce !== 'function') throw misuse(`createView: reduce must be a function, got ${String(reduce)}`)
+  if (reduce.constructor.name === 'AsyncFunction') {
+    throw misuse('createView: reduce must not be an async function: a fold cannot wait; do what waits before you append')
+  }
+}
+
+/** @type {(path: unknown) => string | URL | undefined} */
+function checkPath (path) {
+  if (path === undefined || path instanceof URL || (typeof path === 'string' && path !== '')) return path
+  throw misuse(`createView: path must be a path or a file: URL, got ${String(path)}`)
+}
+
+/** So that each start has a copy of its own. @type {(codec: StateCodec, initial: unknown) => Buffer} */
+function encodeInitial (codec, initial) {
+  try {
+    return Buffer.from(codec.encode(initial))
+  } catch (err) {
+    throw Object.assign(misuse('createView: initial cannot be encoded: ' +
+      `${/** @type {Error} */ (err).message}; give an initial state, and a codec that can store it`), { cause: err })
+  }
+}
+
+exports.parseOptions = parseOptions

@@ -1,0 +1,98 @@
+'use strict'
+// The file of a view. It is replaced as a whole, so a crash leaves the old one or the new one. First comes a line of
+// text, then the state as the codec has encoded it:
+//
+//   millrace-view 1 <crc32 of all that follows, in hex> <JSON: version, log, cursor, points>
+
+const path = require('node:path')
+const { readWhole, writeWhole } = require('@millrace/block-file')
+const { promisesOf, toPromise } = require('@millrace/flow')
+const { crc32 } = require('@millrace/framing')
+
+const MAGIC = 'millrace-view 1'
+const CRC_SIZE = 8
+const NEW_LINE = 0x0a
+
+/** @typedef {import('@millrace/block-file').Storage} Storage */
+
+/**
+ * @typedef {object} Place
+ * @property {number | string} version  of the view
+ * @property {string | null} log  the id of the log; null if it has none
+ * @property {number} cursor  up to this seq everything is folded
+ * @property {import('./proof').Point[]} points  that prove it
+ */
+
+/** The bytes of the file are not what was written. */
+class DamagedState extends Error {}
+
+class StateFile {
+  #calls
+  #file
+
+  /** @param {Storage} storage @param {string} file */
+  constructor (storage, file) {
+    this.#calls = promisesOf(storage)
+    this.#file = file
+  }
+
+  /** @returns {Promise<{ place: Place, state: Buffer } | null>} null if there is none @throws {DamagedState} */
+  async read () {
+    const handle = await this.#calls.open(this.#file, { flags: 'r', createFolder: false }).catch(orMissing)
+    if (handle === null) return null
+    try {
+      const bytes = Buffer.alloc(await promisesOf(handle).size())
+      const count = await toPromise((cb) => readWhole(handle, bytes, 0, cb))
+      return decode(bytes.subarray(0, count))
+    } finally {
+      await promisesOf(handle).close().catch(() => {})
+    }
+  }
+
+  /** @type {(place: Place, state: Uint8Array) => Promise<void>} */
+  async replace (place, state) {
+    const next = `${this.#file}.new`
+    const handle = await this.#calls.open(next, { flags: 'r+', createFolder: true })
+    try {
+      // One that an earlier process has begun may be there.
+      await promisesOf(handle).truncate(0)
+      await toPromise((cb) => writeWhole(handle, encode(place, state), 0, cb))
+      await promisesOf(handle).sync()
+    } finally {
+      await promisesOf(handle).close()
+    }
+    await this.#calls.rename(next, this.#file)
+    await this.#calls.syncFolder(path.dirname(this.#file))
+  }
+
+  async remove () {
+    for (const file of [`${this.#file}.new`, this.#file]) await this.#calls.unlink(file).catch(orMissing)
+    await this.#calls.syncFolder(path.dirname(this.#file))
+  }
+}
+
+/** @type {(place: Place, state: Uint8Array) => Buffer} */
+function encode (place, state) {
+  const body = Buffer.concat([Buffer.from(`${JSON.stringify(place)}\n`), state])
+  const crc = crc32(body).toString(16).padStart(CRC_SIZE, '0')
+  return Buffer.concat([Buffer.from(`${MAGIC} ${crc} `), body])
+}
+
+/** @type {(bytes: Buffer) => { place: Place, state: Buffer }} */
+function decode (bytes) {
+  const begin = MAGIC.length + CRC_SIZE + 2
+  const body = bytes.subarray(begin)
+  const crc = crc32(body).toString(16).padStart(CRC_SIZE, '0')
+  if (bytes.toString('latin1', 0, begin) !== `${MAGIC} ${crc} `) throw new DamagedState('the saved state is damaged')
+  const end = body.indexOf(NEW_LINE)
+  return { place: JSON.parse(body.toString('utf8', 0, end)), state: body.subarray(end + 1) }
+}
+
+/** @param {any} err @returns {null} */
+function orMissing (err) {
+  if (err.code === 'ENOENT') return null
+  throw err
+}
+
+exports.DamagedState = DamagedState
+exports.StateFile = StateFile
