@@ -457,7 +457,7 @@ export async function logging () {
 }
 
 export async function views () {
-  const log = OffsetLog<{ n: number }>('a.log')
+  const log = open<{ n: number }>('a.log')
   const reduce = (state: { total: number }, { n }: { n: number }, seq: number) => ({ total: state.total + n + seq })
   const view = createView(log, { name: 'sum', initial: { total: 0 }, reduce, where: { path: 'n', gt: 1 } })
   is<{ total: number }>()(await view.get())
@@ -466,7 +466,7 @@ export async function views () {
   is<ViewStatus>()(view.status())
   const own: View<{ total: number }> = open<{ n: number }>('b.log').view({ name: 'sum', initial: { total: 0 }, reduce })
   await own.rebuild()
-  createView(SegmentedLog('logs'), { name: 'count', initial: 0, reduce: (count) => count + 1 })
+  createView(SegmentedLog('logs', {}), { name: 'count', initial: 0, reduce: (count) => count + 1 })
   // @ts-expect-error: the state has another type
   createView(log, { name: 'sum', initial: { total: '' }, reduce })
   // @ts-expect-error
