@@ -80,9 +80,11 @@ async function check (disk, openLog, gone) {
   const cursor = hasFile ? JSON.parse(disk.read(FILE).toString().split('\n')[0].slice('millrace-view 1 01234567 '.length)).cursor : -1
   const log = openLog(disk.storage)
   const failure = await log.ready().then(() => null, (err) => err)
-  // An offset framing may not be recognised after a power cut, if nothing was synced; or it is read-only.
-  if (failure !== null) return failure.code === 'ERR_LOG_UNKNOWN_FORMAT' && !hasFile ? null : failure.stack
-  if (cursor > log.since.value) return `the state is saved up to ${cursor}, the log ends at ${log.since.value}`
+  // The offset framings have no checksums: what was not synced may be torn.
+  const isTorn = failure !== null || await scanOf(log).then(() => false, () => true)
+  if (isTorn && openLog === logs.offset48) return await log.close().catch(() => {}) ?? null
+  if (failure !== null) return failure.stack
+  if (cursor > log.since.value && !gone.has(cursor)) return `the state is saved up to ${cursor}, the log ends at ${log.since.value}`
   const view = open(log, disk.storage)
   let wrong = compare(await view.get(), await scanOf(log), gone)
   await log.append([{ n: -1 }, { n: -2 }]).catch((err) => { if (err.code !== 'ERR_LOG_READ_ONLY') throw err })

@@ -190,7 +190,7 @@ class Story {
 for (const [kind, open] of Object.entries(kinds)) {
   tape(`model: a view of ${kind} is a fold over a scan (seed ${seed})`, async (t) => {
     const random = createRandom(seed)
-    for (let round = 0; round < inQuickRuns(200, 20); round++) {
+    for (let round = 0; round < inQuickRuns(200, 40); round++) {
       const story = new Story(open, random)
       const names = Object.keys(story.steps)
       const told = []
