@@ -1,0 +1,10 @@
+'use strict'
+// Planted: the index takes no notice of deletions.
+
+exports.why = 'deleted records are counted'
+exports.oracle = 'index-answers'
+exports.patches = [{
+  file: 'packages/index/lib/log-index.js',
+  find: "if (segment !== null && 'isClean' in segment) segment.isClean = false",
+  replace: ''
+}]
