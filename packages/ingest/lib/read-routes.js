@@ -5,7 +5,7 @@ const { Readable } = require('node:stream')
 const { onAbort } = require('@millrace/flow')
 const { EventStream, HEADERS, idAt, sendBack, serveLive } = require('./live')
 const { allows } = require('./keys')
-const { sendProblem, toProblem } = require('./problem')
+const { Problem, sendProblem, toProblem } = require('./problem')
 const { LIGHT_LENGTH, describeGone, parseQuery, readLines } = require('./reading')
 const { docs } = require('./schemas')
 
@@ -30,6 +30,7 @@ function addReadRoutes (routes, context) {
     const isHeavy = request.query.where?.length > LIGHT_LENGTH
     const query = isHeavy ? await context.scans.run(1, prepare) : parseQuery(request.query)
     if (isLive(request)) {
+      if (query.isExplained) throw new Problem(400, 'a live stream has no explain', { code: 'bad_query' })
       await serveLiveRequest(request, reply, query, context)
       return reply
     }

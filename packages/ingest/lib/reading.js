@@ -14,6 +14,8 @@ const CHUNK_LENGTH = 64 * 1024
  * once, and with hundreds of conditions that takes too long.
  */
 const LIGHT_LENGTH = 256
+/** So many records that an index names are read in one turn. */
+const CANDIDATES = 1000
 /** Each condition of this kind looks at all elements of an array, and a record may be one large array. */
 const INCLUDES_MAX = 16
 /** Batches that are tried again after a failure come later than their times. */
@@ -39,6 +41,7 @@ const UNKNOWN = { from: -Infinity, to: Infinity }
  * @property {boolean} isReverse
  * @property {number} fromMs
  * @property {number} toMs
+ * @property {boolean} isExplained  whether only to say how the log would find the records
  * @property {Filter} filter
  *
  * @typedef {object} Filter
@@ -58,6 +61,7 @@ const UNKNOWN = { from: -Infinity, to: Infinity }
  * @property {string} [where]
  * @property {number} [limit]
  * @property {boolean} [reverse]
+ * @property {boolean} [explain]
  *
  * @param {Given} given
  * @returns {Query}
@@ -76,6 +80,7 @@ function parseQuery ({ gt, gte, lt = Infinity, lte = Infinity, since, until, whe
     to: Math.min(lte, lt - 1),
     limit,
     isReverse: reverse,
+    isExplained: others.explain === true,
     fromMs,
     toMs,
     filter: createFilter(where, filter)
@@ -137,6 +142,7 @@ function parseFilter (text, name = 'where') {
  */
 async function * readLines (entry, query, { scanSize, scanMs }, scans, signal) {
   const budget = { scanSize, endMs: performance.now() + scanMs }
+  if (query.isExplained) return yield await explainRead(entry, query, budget.endMs)
   /** @type {Progress} */
   const progress = { high: query.to, count: 0, size: 0, text: '', isSent: false }
   for (;;) {
@@ -169,9 +175,11 @@ async function * readOn (entry, query, progress, { budget, scans, signal }) {
   const { log } = entry
   const { isReverse, filter: { where, test, pieceSize }, limit } = query
   const left = await findRange(entry, { ...query, to: progress.high }, budget.endMs)
+  const indexed = await findIndexed(log, query, left)
   const next = () => isReverse ? { lt: left.high + 1 } : { gte: left.low }
   const readPiece = async () => {
-    const piece = isReverse ? await lastPiece(log, left, pieceSize) : await firstPiece(log, left, pieceSize)
+    const size = sizeOfPiece(left, { isReverse, pieceSize, indexed })
+    const piece = isReverse ? await lastPiece(log, left, size) : await firstPiece(log, left, size)
     if (piece === null) return false
     const stream = log.stream({ ...piece, ...(test === null && { where }), reverse: isReverse, signal })
     for await (const { seq, value } of stream) {
@@ -199,6 +207,45 @@ async function * readOn (entry, query, progress, { budget, scans, signal }) {
     progress.text = ''
   }
   yield `${progress.text}${endLine('end', next())}`
+}
+
+/**
+ * How the log would find the records: a line with what `explain` of the log says.
+ * @type {(entry: NamedLog, query: Query, endMs: number) => Promise<string>}
+ */
+async function explainRead (entry, query, endMs) {
+  const { low, high } = await findRange(entry, query, endMs)
+  const { filter: { where, test }, isReverse } = query
+  // A long filter is tested record by record.
+  const filter = where.length > 0 && test === null ? { where } : {}
+  const explained = await entry.log.explain({ ...filter, gte: low, lte: high, reverse: isReverse })
+  const why = test === null ? explained.why : 'the filter is so long that each record is tested'
+  return `${JSON.stringify({ explain: { ...explained, why } })}\n`
+}
+
+/**
+ * Of the range, what an index knows: up to which seq, and in pieces of which size it names few records.
+ * @typedef {{ to: number, size: number }} Indexed
+ * @type {(log: Log, query: Query, left: Left) => Promise<Indexed | null>}  null if everything is scanned
+ */
+async function findIndexed (log, { filter: { where, test }, isReverse }, { low, high }) {
+  if (log.index === null || test !== null || where.length === 0 || low > high) return null
+  try {
+    const { uses, candidates, scanned } = await log.explain({ where, gte: low, lte: high, reverse: isReverse })
+    if (uses.length === 0) return null
+    const to = Math.min(scanned?.from ?? Infinity, high + 1)
+    return { to, size: Math.ceil((to - low) / Math.max(1, candidates / CANDIDATES)) }
+  } catch {
+    // A read says what is wrong.
+    return null
+  }
+}
+
+/** @type {(left: Left, how: { isReverse: boolean, pieceSize: number, indexed: Indexed | null }) => number} */
+function sizeOfPiece ({ low, high }, { isReverse, pieceSize, indexed }) {
+  if (indexed === null || (isReverse ? high : low) >= indexed.to) return pieceSize
+  // What is scanned comes in pieces of its own.
+  return Math.max(pieceSize, isReverse ? indexed.size : Math.min(indexed.size, indexed.to - low))
 }
 
 // Between two records there may be seqs that a power cut took, and no range may begin there. So the bound where a piece

@@ -110,7 +110,8 @@ exports.docs = {
       until: time('the last time of receipt'),
       where: { type: 'string', maxLength: 8 * 1024, contentMediaType: 'application/json', description: 'a filter on the value' },
       limit: { type: 'integer', minimum: 1, maximum: SEQ_MAX, description: 'so many records at most' },
-      reverse: { type: 'boolean', description: 'last record first' }
+      reverse: { type: 'boolean', description: 'last record first' },
+      explain: { type: 'boolean', description: 'read nothing; say whether an index is used, and how many records are read' }
     },
     headers: { 'last-event-id': { type: 'string', description: 'of a live stream: go on after this seq' } },
     answers: {

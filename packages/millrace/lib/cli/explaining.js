@@ -42,7 +42,7 @@ function toFields ({ index, identity }, { uses, candidates, runs, scanned, why }
     ['uses', uses.length > 0 ? uses.join(', ') : index ? 'none of its paths' : null],
     ['candidates', uses.length > 0 ? `${countRecords(candidates)}, in ${runs} run${runs === 1 ? '' : 's'}` : null],
     ['scans', describeScan(scanned, uses.length === 0)],
-    ['because', scanned === null ? null : reasonOf(index ?? null, identity, why, isWhole)]
+    ['because', reasonOf(index ?? null, identity, why, isWhole) || null]
   ]
 }
 

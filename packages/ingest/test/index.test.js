@@ -1,0 +1,91 @@
+'use strict'
+// Reads of logs that have an index: the same answers, in fewer pieces.
+
+const tape = require('tape')
+const { createIndex } = require('@millrace/index')
+const { OffsetLog } = require('@millrace/offset-log')
+const { createRandom, newPath } = require('@millrace/testkit')
+const { parseQuery, readLines } = require('../lib/reading')
+const { recordCodec } = require('../lib/record')
+const { Scans } = require('../lib/scans')
+const { encodeRecords, serve } = require('./helpers')
+
+const COUNT = 20_000
+const random = createRandom(5)
+
+async function readAll (log, given, budget = {}) {
+  const scans = new Scans(10)
+  let pieces = 0
+  const run = scans.run.bind(scans)
+  scans.run = (...args) => { pieces++; return run(...args) }
+  const limits = { scanSize: Infinity, scanMs: 60_000, ...budget }
+  let text = ''
+  const { signal } = new AbortController()
+  const entry = { log, periods: new Map() }
+  for await (const chunk of readLines(entry, parseQuery(given), limits, scans, signal)) text += chunk
+  return { lines: text.trimEnd().split('\n').map((line) => JSON.parse(line)), pieces }
+}
+
+async function makeLog (paths) {
+  const log = OffsetLog(newPath('records.log'), { codec: recordCodec, ...(paths && { index: createIndex(paths) }) })
+  const values = Array.from({ length: COUNT }, (_, n) => JSON.stringify({ n, user: `u${n % 2000}`, text: 'x'.repeat(n * 31 % 300) }))
+  for (let at = 0; at < COUNT; at += 1000) await log.append(encodeRecords(1.79e12, values.slice(at, at + 1000)))
+  return log
+}
+
+tape('index: where answers as without one, forward, reversed, in a range and with a limit, in fewer pieces', async (t) => {
+  const [plain, log] = [await makeLog(), await makeLog(['value.user', { path: 'value.n', range: true }])]
+  await log.index.ready()
+  const filters = [{ path: 'user', equals: 'u7' }, { path: 'n', gte: 100, lt: 140 }, { path: 'user', in: ['u1', 'none'] },
+    { path: 'text', equals: '' }]
+  for (const filter of filters) {
+    const where = JSON.stringify(filter)
+    const bound = random(4e6)
+    const queries = [{}, { limit: 3 }, { lt: bound }].flatMap((given) => [given, { ...given, reverse: true }])
+    for (const given of queries) {
+      const [expected, found] = [await readAll(plain, { where, ...given }), await readAll(log, { where, ...given })]
+      t.deepEqual(found.lines.slice(0, -1), expected.lines.slice(0, -1), `${where} ${JSON.stringify(given)}`)
+      t.equal(found.lines.at(-1).end.reason, expected.lines.at(-1).end.reason)
+      if (filter.path === 'text' || given.limit !== undefined || bound < 1e6) continue
+      t.ok(found.pieces < expected.pieces, `${found.pieces} of ${expected.pieces} pieces`)
+    }
+  }
+  await Promise.all([plain.close(), log.close()])
+})
+
+tape('index: a search that ends in its budget without one ends at the end with it', async (t) => {
+  const [plain, log] = [await makeLog(), await makeLog(['value.user'])]
+  await log.index.ready()
+  const where = '{"path":"user","equals":"u7"}'
+  for (const reverse of [false, true]) {
+    const scanSize = 512 * 1024
+    t.equal((await readAll(plain, { where, reverse }, { scanSize })).lines.at(-1).end.reason, 'budget')
+    const { lines } = await readAll(log, { where, reverse }, { scanSize })
+    t.equal(lines.at(-1).end.reason, 'end')
+    t.equal(lines.length, 1 + COUNT / 2000)
+  }
+  await Promise.all([plain.close(), log.close()])
+})
+
+tape('explain: says how the log would find the records, and reads none', async (t) => {
+  const log = await makeLog(['value.user'])
+  await log.index.ready()
+  const ask = async (given) => {
+    const { lines: [line, ...others], pieces } = await readAll(log, { explain: true, ...given })
+    t.deepEqual([others, pieces], [[], 0])
+    return line.explain
+  }
+  const { uses, candidates, scanned } = await ask({ where: '{"path":"user","equals":"u7"}' })
+  t.deepEqual({ uses, candidates, scanned }, { uses: ['value.user'], candidates: 10, scanned: null })
+  t.match((await ask({ where: '{"path":"n","equals":7}' })).why, /it asks for value.n; declared are value.user/)
+  t.equal((await ask({})).why, 'there is no filter')
+  await log.close()
+  const { post, read, ask: request } = await serve(t)
+  await post('/v1/logs/a', '[1,2]')
+  const { text, status } = await request('/v1/logs/a?explain=true&where={"path":[],"equals":1}')
+  t.equal(status, 200)
+  t.deepEqual(JSON.parse(text).explain.uses, [])
+  t.equal((await read('/v1/logs/a?explain=yes')).status, 400)
+  const live = await request('/v1/logs/a?explain=true', { headers: { accept: 'text/event-stream' } })
+  t.equal(live.status, 400)
+})
