@@ -10,6 +10,7 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { failureOf, newPath, until } = require('@millrace/testkit')
 const { createView } = require('..')
+const { listing } = require('./helpers')
 
 const openLog = (file = newPath('log'), options = {}) => OffsetLog(file, { codec: jsonCodec, ...options })
 const sum = { name: 'sum', initial: 0, reduce: (state, { n }) => state + n }
@@ -169,28 +170,68 @@ tape('del: of the last record, which the log no longer counts when it is opened 
 
 tape('an older copy of the log: the view is built again, also if the log is as long as it was', async (t) => {
   for (const framing of ['checked', 'lines', 'offset48']) {
-    const file = newPath('log')
-    let log = openLog(file, { framing })
-    await log.append([{ n: 1 }, { n: 2 }])
-    await log.close()
-    const copies = [file, `${file}.sums`].filter((name) => fs.existsSync(name)).map((name) => [name, fs.readFileSync(name)])
-    log = openLog(file)
-    await log.append([{ n: 3 }, { n: 4 }])
-    const view = createView(log, sum)
-    t.equal(await view.get(), 10)
+    for (const more of [[], [{ n: 5 }, { n: 6 }]]) {
+      const file = newPath('log')
+      let log = openLog(file, { framing })
+      await log.append([{ n: 1 }, { n: 2 }])
+      await log.close()
+      const beside = [file, `${file}.sums`].filter((name) => fs.existsSync(name))
+      const copies = beside.map((name) => [name, fs.readFileSync(name)])
+      log = openLog(file)
+      await log.append([{ n: 3 }, { n: 4 }])
+      const view = createView(log, sum)
+      t.equal(await view.get(), 10)
+      await view.close()
+      const end = log.since.value
+      await log.close()
+      for (const [name, bytes] of copies) fs.writeFileSync(name, bytes)
+      log = openLog(file)
+      await log.append(more)
+      t.equal(log.since.value === end, more.length > 0, framing)
+      const next = createView(log, sum)
+      t.equal(await next.get(), more.length > 0 ? 14 : 3)
+      await next.close()
+      await log.close()
+    }
+  }
+})
+
+tape('rebuild: while the state before is being saved', async (t) => {
+  const log = openLog()
+  const seqs = await log.append([{ n: 1 }, { n: 2 }, { n: 4 }], { seqs: true })
+  const view = createView(log, sum)
+  await view.get()
+  await log.del(seqs[1])
+  await Promise.all([view.save(), view.rebuild(), view.save()])
+  t.equal(await view.get(), 5)
+  await view.close()
+  const next = createView(log, { ...sum, reduce: () => { throw new Error('folded again') } })
+  t.equal(await next.get(), 5, 'the new one is saved')
+  await next.close()
+  await log.close()
+})
+
+tape('rebuild: begins anew if records are dropped meanwhile, but not for ever', async (t) => {
+  for (const [failures, total] of [[4, 7], [5, null]]) {
+    const log = openLog()
+    await log.append([{ n: 1 }, { n: 2 }, { n: 4 }])
+    let left = failures
+    const stream = (options) => left-- > 0 ? dropping(log.stream(options)) : log.stream(options)
+    const view = createView({ ...log, stream, since: log.since, filename: log.filename }, sum)
+    if (total === null) t.equal((await failureOf(() => view.get())).code, 'ERR_VIEW_STALE')
+    else t.equal(await view.get(), total)
     await view.close()
-    const end = log.since.value
-    await log.close()
-    for (const [name, bytes] of copies) fs.writeFileSync(name, bytes)
-    log = openLog(file)
-    await log.append([{ n: 5 }, { n: 6 }])
-    t.equal(log.since.value, end, framing)
-    const next = createView(log, sum)
-    t.equal(await next.get(), 14)
-    await next.close()
     await log.close()
   }
 })
+
+/** The first record, and then what a log says that has dropped the next one. */
+async function * dropping (source) {
+  for await (const entry of source) {
+    if (entry.value.n > 1) throw Object.assign(new Error('dropped'), { code: 'ERR_LOG_SEQ_RETAINED' })
+    yield entry
+  }
+}
 
 tape('reduce: what throws, or gives no state, stops the view before the record', async (t) => {
   const faults = [() => { throw new Error('no such account') }, () => undefined, async () => 1]
@@ -245,6 +286,42 @@ tape('saveMs: the state is saved while it changes, and the log is synced before'
   t.ok(log.durable.value >= view.status().saved)
   await view.close()
   await log.close()
+})
+
+tape('a long build: is saved on the way, and goes on from there', async (t) => {
+  for (const action of ['save', 'close']) {
+    const log = openLog()
+    await log.append(Array.from({ length: 5000 }, (_, n) => ({ n })))
+    let acted = null
+    const view = createView(log, {
+      ...listing,
+      reduce: (state, value, seq) => {
+        if (value.n === 2500) acted = view[action]()
+        return listing.reduce(state, value, seq)
+      }
+    })
+    const got = failureOf(() => view.get())
+    await until(() => acted !== null)
+    await acted
+    const { saved } = view.status()
+    t.ok(saved > 0 && saved < log.since.value, `${action}: in the middle`)
+    t.equal((await got)?.code, action === 'close' ? 'ERR_VIEW_CLOSED' : undefined)
+    await log.close()
+    await view.close()
+    const again = openLog(log.filename)
+    let folded = 0
+    const next = createView(again, {
+      ...listing,
+      reduce: (state, value, seq) => {
+        folded++
+        return listing.reduce(state, value, seq)
+      }
+    })
+    t.deepEqual((await next.get()).map(([, n]) => n), Array.from({ length: 5000 }, (_, n) => n))
+    t.ok(folded > 0 && folded < 2600, `${folded} were left`)
+    await next.close()
+    await again.close()
+  }
 })
 
 tape('close of the log first: the view goes on from what was saved', async (t) => {
