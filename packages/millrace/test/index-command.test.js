@@ -4,6 +4,8 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { OffsetLog } = require('@millrace/offset-log')
 const { newPath } = require('@millrace/testkit')
 const { open } = require('..')
 const { compareWithScan } = require('../lib/cli/index-check')
@@ -54,6 +56,27 @@ for (const codec of ['json', 'binary']) {
     t.match((await callCommand(['index', file, '--drop'])).stdout, /^there was no index/)
   })
 }
+
+tape('index: of a text file, which other programs may change', async (t) => {
+  const file = newPath('events.jsonl')
+  fs.writeFileSync(file, VALUES.map((value) => `${JSON.stringify(value)}\n`).join(''))
+  const count = async () => (await callCommand(['count', file, '--where', 'user=u5'])).stdout
+  t.equal(await count(), '31\n')
+  const made = await callCommand(['index', file, ...PATHS])
+  t.match(made.stdout, /^3,000 records indexed by user, /, made.stderr)
+  t.equal(fieldsOf(await callCommand(['count', file, '--where', 'user=u5', '--explain'])).uses, 'user')
+  t.equal(await count(), '31\n')
+  t.equal((await callCommand(['index', file, '--verify', '--all'])).code, 0)
+  fs.appendFileSync(file, '{"user":"u5"}\n')
+  t.equal(await count(), '32\n', 'another program appended')
+  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replaceAll('"user":"u5"', '"user":"x5"'))
+  t.equal(await count(), '0\n', 'another program rewrote it')
+  t.equal((await callCommand(['index', file, ...PATHS])).code, 0)
+  t.equal((await callCommand(['count', file, '--where', 'user=x5'])).stdout, '32\n')
+  t.equal((await callCommand(['index', file, '--verify', '--all'])).code, 0)
+  await callCommand(['index', file, '--drop'])
+  t.equal((await callCommand(['count', file, '--where', 'user=x5'])).stdout, '32\n')
+})
 
 tape('index: what was appended since is found by cat, tail and count; the same command brings it up to date', async (t) => {
   const { file } = await makeIndexed()
@@ -150,8 +173,8 @@ tape('explain: instead of the records; without an index it says how to make one'
 
 tape('index: wrong paths and options are told', async (t) => {
   const file = await makeLog(VALUES.slice(0, 3))
-  const lines = newPath('events.jsonl')
-  fs.writeFileSync(lines, '{"a":1}\n')
+  const offsets = newPath('offsets.log')
+  await OffsetLog(offsets, { framing: 'offset32', codec: jsonCodec }).append({ a: 1 })
   const bytes = await makeLog([Buffer.from('a')], { codec: 'bytes' })
   for (const [words, message] of [
     [[file, '--path', 'a,b'], /has a comma. Give each path by itself/],
@@ -165,7 +188,7 @@ tape('index: wrong paths and options are told', async (t) => {
     [[`${file}.missing`, '--path', 'a'], /there is no such file; check the path/],
     [[`${file}.missing`, '--drop'], /there is no such file; check the path/],
     [['-', '--path', 'a'], /standard input/],
-    [[lines, '--path', 'a'], /a text file of lines, beside which no index is kept; millrace convert/],
+    [[offsets, '--path', 'a'], /a log of offset32, beside which no index is kept; millrace convert/],
     [[bytes, '--path', 'a'], /records of bytes, which have no fields/]
   ]) {
     const { code, stderr, stdout } = await callCommand(['index', ...words])

@@ -3,6 +3,7 @@
 
 const { escapeControls } = require('@millrace/flow')
 const { formatIndexPaths } = require('./index-paths')
+const { INDEXED_FRAMINGS } = require('./log-index')
 const { toReadOptions } = require('./records')
 const { countRecords, printFields } = require('./report')
 
@@ -59,7 +60,7 @@ function describeScan (scanned, isAll) {
 function reasonOf (index, { path, framing, segments }, why, isWhole) {
   if (isWhole) return 'there is no filter'
   if (index !== null) return why
-  const canHave = framing === 'checked' && segments === undefined
+  const canHave = INDEXED_FRAMINGS.includes(String(framing)) && segments === undefined
   return `there is no index${canHave ? `; millrace index ${path} --path user makes one of the field user` : ''}`
 }
 

@@ -15,6 +15,8 @@ const { codecs } = require('../open')
 
 /** The codecs whose records have fields. */
 const INDEXED = ['json', 'binary']
+/** In the others, nothing says that the records are still the ones that an index was made of. */
+const INDEXED_FRAMINGS = ['checked', 'lines']
 
 /** @param {string} path  of a log */
 function folderOf (path) {
@@ -108,6 +110,7 @@ async function findIndex (path, codec, options) {
 
 exports.CommandIndex = CommandIndex
 exports.INDEXED = INDEXED
+exports.INDEXED_FRAMINGS = INDEXED_FRAMINGS
 exports.findIndex = findIndex
 exports.findPaths = findPaths
 exports.folderOf = folderOf

@@ -5,7 +5,7 @@ const { fileStorage } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { createLineCodec } = require('../line-codecs')
-const { CommandIndex, INDEXED, findPaths, folderOf, listIndex } = require('../log-index')
+const { CommandIndex, INDEXED, INDEXED_FRAMINGS, findPaths, folderOf, listIndex } = require('../log-index')
 const { formatIndexPath, formatIndexPaths, parseIndexPath } = require('../index-paths')
 const { countRecords, describeSize, printFields } = require('../report')
 const { chooseCodec, identify, isFolder, openIdentified } = require('../source')
@@ -29,7 +29,7 @@ exports.command = {
   details: 'With --path or --range, it reads the records that are not indexed yet, and writes FILE.index; cat, tail, count and ' +
     'export with --where use it by themselves, and scan what was appended since. To bring it up to date, run the same command ' +
     'again. Other paths replace the index. No other process may write the log meanwhile; a program keeps an index up to date ' +
-    'with the option index of open. Without an option, it lists the index. Checked logs of JSON and binary records can have one.',
+    'with the option index of open. Without an option, it lists the index. Checked logs of JSON and binary records can have one, and text files of JSON Lines.',
   arguments: [{ name: 'file', description: 'the log: a file' }],
   options: [
     {
@@ -82,11 +82,9 @@ function listPaths ({ path = [], range = [] }) {
 async function chooseIndexed ({ options }, identity) {
   const { path, framing } = identity
   if (framing === null) throw misuse(`${path} is empty: there is nothing to index`)
-  // Nothing in the other files says that they are the ones that an index was made of.
-  if (framing !== 'checked') {
-    const what = framing === 'lines' ? 'a text file of lines' : `a log of ${framing}`
-    throw new LogError('ERR_NOT_SUPPORTED', `${path} is ${what}, beside which no index is kept; millrace convert makes a checked ` +
-      'log of it')
+  if (!INDEXED_FRAMINGS.includes(framing)) {
+    throw new LogError('ERR_NOT_SUPPORTED', `${path} is a log of ${framing}, beside which no index is kept; millrace convert makes ` +
+      'a checked log of it')
   }
   const codec = options.codec ?? await chooseCodec(identity)
   if (!INDEXED.includes(codec)) throw misuse(`${path} has records of bytes, which have no fields`)
