@@ -3,7 +3,7 @@
 
 const { checkNames, misuse } = require('@millrace/errors')
 const { createFlumeView } = require('./lib/flume-view')
-const { LogIndex } = require('./lib/log-index')
+const { LogIndex: OpenIndex } = require('./lib/log-index')
 const { parsePaths } = require('./lib/paths')
 const { listRuns, removeRuns } = require('./lib/run-list')
 
@@ -12,6 +12,7 @@ const { listRuns, removeRuns } = require('./lib/run-list')
  * @typedef {import('./lib/paths').AskedPath} AskedPath
  * @typedef {import('./lib/flume-view').FlumeView} FlumeView
  * @typedef {import('./lib/log-index').Host} Host
+ * @typedef {import('./lib/log-index').LogIndex} LogIndex
  * @typedef {import('./lib/log-index').IndexStatus} IndexStatus
  * @typedef {import('./lib/explain').Explanation} Explanation
  * @typedef {import('./lib/parts').Part} Part
@@ -40,7 +41,7 @@ function createIndex (paths, options = {}) {
   const declared = parsePaths(paths)
   return {
     paths: declared.map(({ name }) => name),
-    open: (host) => new LogIndex(declared, host, tuning)
+    open: (host) => new OpenIndex(declared, host, tuning)
   }
 }
 
