@@ -36,7 +36,7 @@ const FAN_OUT = 8
  * @property {boolean} isReadOnly  whether another process writes the log, and the run files
  * @property {{ name: string, decode: (buf: Buffer) => any }} codec
  * @property {() => { id: Buffer | null, epoch: number }} identity  of the log; without an id no run is trusted later
- * @property {number} start  the lowest seq
+ * @property {number} start  the lowest seq; it rises if the log drops its oldest records
  * @property {number} end  after the last readable record
  * @property {number} durableEnd  everything before it is on stable storage
  * @property {number | null} erasedCount  how many records were deleted; null if unknown
@@ -46,6 +46,8 @@ const FAN_OUT = 8
  * @property {(range: { from: number, to: number, reverse?: boolean }, onRecords: (records: Records) => boolean | void,
  *   onDamage?: (range: { from: number, to: number }) => void) => Promise<void>} scanRaw  undecoded records in order,
  *   without deleted ones. False ends it
+ * @property {(seq: number) => number} [nextBorder]  of a log of several files: the first seq of the file after the one
+ *   that has this seq, Infinity if there is none. No run crosses it, so a file takes whole runs with it
  *
  * @typedef {object} Tuning  for tests and tools
  * @property {number} [hashBits]  of the short hash
@@ -418,7 +420,9 @@ class LogIndex {
   async #step (end) {
     // After a failed write, as on a full disk, the blocks stay in memory for a while.
     const mayWrite = !this.#host.isReadOnly && this.#failure === null
-    const full = mayWrite ? this.#coverage.blocks.find(({ isSealed, count }) => isSealed && count > 0) : undefined
+    this.#removeDropped()
+    if (mayWrite) await this.#folder.clean()
+    const full = mayWrite ? this.#coverage.blocks.find(isUnwritten) : undefined
     if (full !== undefined) {
       await this.#writeRun(full).catch((err) => this.#noteFailure(err))
       return true
@@ -428,17 +432,28 @@ class LogIndex {
     return mayWrite && await this.#mergeRuns()
   }
 
+  /** What lies before the log's first record is of no use any more. */
+  #removeDropped () {
+    const { start } = this.#host
+    const gone = this.#coverage.segments.filter(({ from, to }) => to <= start && from < start)
+    if (gone.length === 0) return
+    this.#coverage.remove(gone)
+    this.#folder.discard(gone.filter((segment) => segment instanceof Run))
+  }
+
   /** @param {number} [end] */
   #nextGap (end = this.#host.end) {
     if (this.#host.isReadOnly && !this.#tuning.keepsUp) return null
     const gap = this.#coverage.firstGap(this.#host.start, Math.min(end, this.#host.end))
     // A follower writes no runs.
-    const isFull = gap !== null && this.#coverage.blocks.filter(({ isSealed }) => isSealed).length >= BLOCKS_MAX
+    const isFull = gap !== null && this.#coverage.blocks.filter(isUnwritten).length >= BLOCKS_MAX
     return isFull ? null : gap
   }
 
   /** Notes the keys of the first part of it. @type {(gap: { from: number, to: number }) => Promise<boolean>} */
-  async #fill ({ from, to }) {
+  async #fill ({ from, to: end }) {
+    const border = this.#borderAfter(from)
+    const to = Math.min(end, border)
     const generation = this.#generation
     const before = this.#coverage.endingAt(from)
     const isOpen = before instanceof Block && !before.isSealed
@@ -463,6 +478,11 @@ class LogIndex {
     return true
   }
 
+  /** @param {number} seq */
+  #borderAfter (seq) {
+    return this.#host.nextBorder?.(seq) ?? Infinity
+  }
+
   /**
    * @param {Block} block
    * @param {{ from: number, to: number } | null} damage  that ended the scan
@@ -481,8 +501,8 @@ class LogIndex {
     }
     if (block.isSealed) return
     block.to = to
-    // Nothing is ever added to what lies before another segment.
-    if (this.#coverage.at(to).segment !== null) block.isSealed = true
+    // Nothing is ever added to what lies before a border or another segment.
+    if (to === this.#borderAfter(block.from) || this.#coverage.at(to).segment !== null) block.isSealed = true
   }
 
   /** @param {Block} block */
@@ -503,7 +523,7 @@ class LogIndex {
 
   async #mergeRuns () {
     const generation = this.#generation
-    const runs = this.#folder.chooseRuns(this.#coverage.segments)
+    const runs = this.#folder.chooseRuns(this.#coverage.runs, (seq) => this.#borderAfter(seq))
     if (runs === null) return false
     const isCurrent = () => this.#isCurrent(generation) && runs.every((run) => this.#coverage.segments.includes(run))
     const merged = await this.#folder.merge(runs, this.#hasher.key, isCurrent, (run) => this.#noteDamaged(run))
@@ -522,6 +542,11 @@ class LogIndex {
   #isCurrent (generation) {
     return generation === this.#generation && !this.#isClosed && !this.#isPaused
   }
+}
+
+/** Whether it waits to become a run. @param {Block} block */
+function isUnwritten ({ isSealed, count }) {
+  return isSealed && count > 0
 }
 
 exports.LogIndex = LogIndex

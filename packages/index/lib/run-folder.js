@@ -2,10 +2,11 @@
 // The folder of the run files: which of them belong to the log as it is now, new ones, merged ones, and those that go.
 
 const path = require('node:path')
+const { isHeld } = require('@millrace/block-file')
 const { promisesOf } = require('@millrace/flow')
 const { writeBlock, writeMerged } = require('./build')
 const { DamagedRun, MISSING, RUN_NAME, RUN_SIZE_MAX, UNFINISHED_NAME } = require('./run-format')
-const { PageCache, Run, openRun } = require('./run')
+const { PageCache, openRun } = require('./run')
 const { listFolder } = require('./run-list')
 const { writeRunFile } = require('./run-writer')
 
@@ -17,7 +18,7 @@ const SPAN_MAX = 2 ** 32
 /**
  * @typedef {import('./log-index').Host} Host
  * @typedef {import('./block').Block} Block
- * @typedef {import('./coverage').Segment} Segment
+ * @typedef {import('./run').Run} Run
  * @typedef {import('./run-format').Footer} Footer
  */
 
@@ -114,7 +115,16 @@ class RunFolder {
     if (host.codec.name !== codec) return `it is of a log whose codec is ${codec}`
     if (JSON.stringify(paths) !== this.#paths) return 'it is of other paths'
     if (to > host.end) return 'it goes on after the end of the log'
-    return await host.lastOf(last) && await host.proof(last) === proof ? null : 'the log has other records there'
+    const isSame = await host.lastOf(last) && await host.proof(last) === proof && await this.#isEmpty(last + 1, to)
+    return isSame ? null : 'the log has other records there'
+  }
+
+  /** Whether the log has no record in a range: one that went on from an older copy may have some. */
+  async #isEmpty (/** @type {number} */ from, /** @type {number} */ to) {
+    let isEmpty = true
+    const found = () => (isEmpty = false)
+    if (from < to) await this.#host.scanRaw({ from, to }, ({ count }) => count === 0 || found(), found)
+    return isEmpty
   }
 
   /**
@@ -213,12 +223,26 @@ class RunFolder {
   }
 
   /**
-   * Finds adjacent runs of about one size, as many as become one.
-   * @param {readonly Segment[]} segments
+   * Finds adjacent runs that become one: some of about one size; or what is left between two borders, once that is all.
+   * @param {readonly Run[]} runs
+   * @param {(seq: number) => number} borderAfter
    * @returns {Run[] | null}
    */
-  chooseRuns (segments) {
-    const runs = segments.filter((segment) => segment instanceof Run)
+  chooseRuns (runs, borderAfter) {
+    for (let first = 0; first < runs.length;) {
+      const border = borderAfter(runs[first].from)
+      const next = runs.findIndex(({ from }) => from >= border)
+      const group = runs.slice(first, next === -1 ? runs.length : next)
+      first += group.length
+      const isWhole = group[group.length - 1].to === border && group.length > 1 && areAdjacent(group)
+      const chosen = this.#chooseEqual(group) ?? (isWhole && canBeOne(group) ? group : null)
+      if (chosen !== null) return chosen
+    }
+    return null
+  }
+
+  /** @param {readonly Run[]} runs @returns {Run[] | null} */
+  #chooseEqual (runs) {
     const levels = runs.map((run) => this.#levelOf(run))
     // A small run before larger ones, as after damage, counts as one of them: no others of its size come after it.
     for (let index = runs.length - 2; index >= 0; index--) levels[index] = Math.max(levels[index], levels[index + 1])
@@ -249,15 +273,18 @@ class RunFolder {
     }
   }
 
-  /** Removes the files that can go. */
-  async clean () {
+  /** Removes the files that can go. @param {boolean} [mustGo]  false: what a reader has open may stay for now */
+  async clean (mustGo = false) {
     // A follower leaves all to the writer.
-    if (this.#host.isReadOnly) return
+    if (this.#host.isReadOnly || this.#discarded.size === 0) return
     await this.close()
     for (const name of this.#discarded) {
-      await this.#storage.unlink(path.join(this.#host.folder, name)).catch((err) => {
+      try {
+        await this.#storage.unlink(path.join(this.#host.folder, name))
+      } catch (/** @type {any} */ err) {
+        if (!mustGo && isHeld(this.#host.storage, err)) continue
         if (!MISSING.includes(err.code)) throw err
-      })
+      }
       this.#discarded.delete(name)
     }
   }
@@ -268,7 +295,7 @@ class RunFolder {
     const names = await this.#list()
     for (const name of names) if (RUN_NAME.test(name) || UNFINISHED_NAME.test(name)) this.#discarded.add(name)
     if (this.#host.isReadOnly || this.#discarded.size === 0) return
-    await this.clean()
+    await this.clean(true)
     await this.#storage.syncFolder(this.#host.folder)
   }
 
@@ -279,9 +306,14 @@ class RunFolder {
 }
 
 /** @param {readonly Run[]} runs */
+function areAdjacent (runs) {
+  return runs.every((run, index) => index === 0 || run.from === runs[index - 1].to)
+}
+
+/** @param {readonly Run[]} runs */
 function canBeOne (runs) {
   const size = runs.reduce((sum, { size }) => sum + size, 0)
-  return size <= RUN_SIZE_MAX && runs[runs.length - 1].to - runs[0].footer.base < SPAN_MAX
+  return size <= RUN_SIZE_MAX && runs[runs.length - 1].footer.last - runs[0].footer.base < SPAN_MAX
 }
 
 exports.RunFolder = RunFolder

@@ -24,6 +24,8 @@ class MemoryLog {
     this.durableEnd = 0
     this.erasedCount = 0
     this.damages = []
+    /** Of a log of several files: where each begins; null of a log of one. */
+    this.borders = null
     this.scanned = 0
     this.syncCount = 0
     this._end = 0
@@ -34,10 +36,10 @@ class MemoryLog {
 
   /** The same log, for an index that is opened anew, with what another disk has, or as another process reads it. */
   copy (changes = {}) {
-    const { durableEnd, erasedCount, damages, _end, id, epoch } = this
+    const { start, durableEnd, erasedCount, damages, borders, _end, id, epoch } = this
     const copy = new MemoryLog({ codec: this.codec, disk: changes.disk ?? this.disk })
     const records = this.records.map((record) => ({ ...record }))
-    return Object.assign(copy, { records, durableEnd, erasedCount, damages, _end, id, epoch }, changes)
+    return Object.assign(copy, { records, start, durableEnd, erasedCount, damages, borders, _end, id, epoch }, changes)
   }
 
   /** What a power cut, or an older copy, lacks. @param {number} end */
@@ -47,6 +49,21 @@ class MemoryLog {
     this._end = last === undefined ? 0 : Math.max(last.seq + 1, Math.min(end, this._end))
     this.durableEnd = this._end
   }
+
+  /** The next record is in another file. */
+  roll () {
+    this._end += this._random(500)
+    this.borders ??= [0]
+    if (this.borders.at(-1) < this._end) this.borders.push(this._end)
+  }
+
+  /** Drops the oldest files. */
+  dropBefore (seq) {
+    this.start = this.borders?.findLast((border) => border <= seq) ?? 0
+    this.records = this.records.filter((record) => record.seq >= this.start)
+  }
+
+  nextBorder (seq) { return this.borders?.find((border) => border > seq) ?? Infinity }
 
   identity () { return { id: this.id, epoch: this.epoch } }
 
@@ -137,7 +154,7 @@ class MemoryLog {
   }
 
   /** What a scan finds. */
-  find (where, { from = 0, to = this._end, reverse = false } = {}) {
+  find (where, { from = this.start, to = this._end, reverse = false } = {}) {
     const isMatch = this.compile(where)
     const records = this.records.filter(({ seq, bytes }) => seq >= from && seq < to && isMatch(bytes))
     const found = records.map(({ seq }) => seq)

@@ -15,7 +15,7 @@ const CODECS = [jsonCodec, binaryCodec, { name: 'mine', encode: jsonCodec.encode
 
 /** Something that happens to a log and its index. */
 async function step (log, index, random) {
-  switch (random(8)) {
+  switch (random(9)) {
     case 0:
       appendSome(log, random, random(300))
       break
@@ -34,6 +34,11 @@ async function step (log, index, random) {
     case 4:
       log.durableEnd = log.end
       break
+    case 5:
+      if (log.borders === null) return
+      log.roll()
+      if (random(4) === 0) log.dropBefore(random(log.end))
+      break
     default:
       appendSome(log, random, random(40))
       index.appended()
@@ -47,6 +52,7 @@ for (const hashBits of [32, 8]) {
       const seed = Date.now() & 0xffffff
       const random = createRandom(seed + round)
       const log = new MemoryLog({ codec: pick(random, CODECS), seed })
+      if (random(2) === 0) log.borders = [0]
       const recordsMax = pick(random, [1, 7, 50, 200, 700])
       const tuning = { hashBits, recordsMax, fanOut: pick(random, [2, 3, 8]), waitMs: 1 }
       const paths = makePaths(random)
