@@ -96,7 +96,7 @@ class Following {
     const { folder, segments, options } = this.#core
     // Its writer synced it before it made the next one, so one look finds all of its records.
     const { isOvertaken, source } = segments.last
-    if (!isOvertaken) await source?.refresh()
+    if (!isOvertaken) await source?.refresh().catch(ignoreReplaced)
     const log = OffsetLog(path.join(folder, name.name), options.active)
     try {
       await readySegment(log, options.active)
@@ -136,6 +136,11 @@ class Following {
     await this.#watch.close()
     await this.#looks.settled()
   }
+}
+
+/** What a text file had was read, although its writer has compressed it meanwhile. @param {any} err */
+function ignoreReplaced (err) {
+  if (err.code !== 'ERR_LOG_REPLACED') throw err
 }
 
 exports.Following = Following

@@ -244,3 +244,21 @@ tape('readers: a stream that may miss records goes on behind a segment that is d
     await log.close()
   }
 })
+
+tape('readers: a text segment that was compressed before a reader has looked is read all the same', async (t) => {
+  const disk = new SimulatedDisk()
+  const log = SegmentedLog(FOLDER, { codec: jsonCodec, framing: 'lines', compress: 'gzip', storage: disk.storage })
+  await log.append(Array.from({ length: 200 }, (_, n) => ({ n })))
+  // It looks only when it is asked to.
+  const storage = { ...disk.storage, watch: (path, onChange, cb) => cb(null, { isTrusted: true, close () {} }) }
+  const reader = SegmentedLog(FOLDER, { codec: jsonCodec, flags: 'r', storage })
+  await reader.ready()
+  await log.append({ n: 200 })
+  await log.roll()
+  await log.append({ n: 201 })
+  await until(async () => (await log.segments())[0].compressed === 'gzip')
+  await reader.refresh()
+  t.equal(await reader.count(), 202)
+  await reader.close()
+  await log.close()
+})
