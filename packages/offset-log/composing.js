@@ -20,6 +20,8 @@ const { createFailedSource, createSource } = require('./lib/source')
  * @typedef {import('./lib/composed-file').ComposedFile} ComposedFile
  * @typedef {import('./lib/load').LogFile} LogFile
  * @typedef {import('./lib/load').Reader} Reader
+ * @typedef {import('./lib/load').OpenRange} OpenRange
+ * @typedef {import('./lib/index-seam').Indexing} Indexing
  * @typedef {ReturnType<typeof sourceOf>} Source
  * @typedef {ReturnType<typeof sinkOf>} Sink
  * @typedef {import('./lib/range').Range} Range
@@ -31,6 +33,8 @@ exports.sizeOf = sizeOf
 exports.RecordCodec = RecordCodec
 exports.RecordRun = RecordRun
 exports.errors = errors
+/** Throws if it is no index. @type {typeof import('./lib/index-seam').checkIndex} */
+exports.checkIndex = (call, index) => require('./lib/index-seam').checkIndex(call, index)
 /** The bytes of a log without records. @type {(codec: string, id: Buffer | null) => Buffer} */
 exports.encodeEmpty = (codec, id) => encodeHead(createFileHeader(codec, id))
 exports.createNewFile = createNewFile

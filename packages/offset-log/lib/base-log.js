@@ -20,6 +20,8 @@ const { RecordStream } = require('./stream')
 /**
  * @typedef {import('./load').LogFile} LogFile
  * @typedef {import('./range').Range} Range
+ * @typedef {[source: import('./index-seam').IndexSource, openRange: import('./load').OpenRange,
+ *   watchCuts?: () => import('./index-seam').FindCut]} Reading  as of Indexing
  * @typedef {{ file: LogFile, options: any }} Within  what a read reads, and the options that are left to check
  *
  * @typedef {{ backPressure: import('./back-pressure').BackPressure } &
@@ -80,6 +82,14 @@ class BaseLog {
     this.methods = { del: /** @type {const} */ ('async') }
     const methods = /** @type {any} */ (this)
     for (const name of CALLS.concat(calls)) methods[name] = methods[name].bind(this)
+  }
+
+  /** Reads look into an index from now on. @type {(...how: Reading) => void} */
+  _useIndex (source, openRange, watchCuts) {
+    const { Indexing } = require('./index-seam')
+    this._indexing = new Indexing(this._file, source, openRange, watchCuts)
+    this._file.openRange = this._indexing.openRange
+    this._file.countSure = this._indexing.countSure
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */
@@ -306,8 +316,7 @@ class BaseLog {
     return this._run('explain', cb, (cb) => {
       const { file, options: rest } = this.#within('explain', options)
       const range = parseRange('explain', rest, true)
-      const isPlain = file !== this._file || this._indexing === null
-      cb(null, isPlain ? require('./index-seam').explainScan(range, file.since.value) : this._indexing?.explain(range))
+      cb(null, this._indexing?.explain(range) ?? require('./index-seam').explainScan(range, file.since.value))
     })
   }
 
@@ -368,7 +377,7 @@ class BaseLog {
    * @type {(seqs: number[], cb: Callback<void>) => void}
    */
   _delete (seqs, cb) {
-    this._work.delete(seqs, cb)
+    this._work.delete(seqs, this._indexing === null ? cb : this._indexing.deleting(seqs, cb))
   }
 
   /** @type {(options?: { sync?: boolean | undefined }) => void} */

@@ -16,6 +16,8 @@ const { scan } = require('./scan')
  * @typedef {import('./load').LogFile} LogFile
  * @typedef {import('./load').OpenRange} OpenRange
  * @typedef {import('./range').Range} Range
+ * @typedef {import('./codec').RecordFilter} RecordFilter
+ * @typedef {(buf: Buffer, start: number, end: number, seq: number) => boolean} RecordRunFilter
  *
  * @typedef {{ seqs: number[] } | { from: number, to: number }} Part  candidates in the order of the read; or a range to
  *   scan, without `to`
@@ -63,10 +65,21 @@ const { scan } = require('./scan')
  * @property {string} folder  where the index may keep its files
  * @property {import('@millrace/block-file').Storage} storage
  * @property {boolean} isReadOnly
- * @property {() => number} findStart  the lowest seq
- * @property {() => number} findDurableEnd  everything before it is on stable storage
  * @property {() => Promise<void>} sync
  * @property {() => number | null} [findErasedCount]  how many records were deleted; null if unknown, as by default
+ * @property {() => number} [findStart]  the lowest seq; 0 by default
+ * @property {() => { id: Buffer | null, epoch: number }} [identity]  of a log that is not one file
+ * @property {(seq: number) => Promise<number | null>} [prove]  of a log that is not one file: see below
+ * @property {() => Error | null} [findDoubt]  of a log of several files that is only read: why one cannot be followed
+ * @property {(seq: number) => number} [nextBorder]  of a log of several files: the first seq of the file after the one
+ *   that has this seq; Infinity if there is none
+ *
+ * @typedef {(from: number) => Error | null} FindCut  why a read cannot deliver every record from a seq on, of a log
+ *   that drops records; it is asked again and again, as the read goes on
+ *
+ * @typedef {object} ReadParts  how a log is read
+ * @property {OpenRange} openRange  without an index
+ * @property {RecordRunFilter} [isWithin]  which records a read is about, besides its filter
  */
 
 /** The index of one log, and the log as the index sees it. */
@@ -74,6 +87,9 @@ class Indexing {
   #file
   #source
   #openRange
+  #watchCuts
+  /** @type {() => Error | null} */
+  #findDoubt = () => null
   /** @type {Array<() => void>} */
   #stops = []
   /** Deletions that are under way. */
@@ -85,11 +101,13 @@ class Indexing {
    * @param {LogFile} file
    * @param {IndexSource} source
    * @param {OpenRange} openRange  reads without an index
+   * @param {() => FindCut} [watchCuts]  called when a read begins
    */
-  constructor (file, source, openRange) {
+  constructor (file, source, openRange, watchCuts = () => () => null) {
     this.#file = file
     this.#source = source
     this.#openRange = openRange
+    this.#watchCuts = watchCuts
   }
 
   /**
@@ -98,8 +116,12 @@ class Indexing {
    *   what is durable
    */
   open (parts, [since, durable]) {
-    const findErasedCount = () => this.#deletionCount > 0 ? null : countErased(this.#file)
-    const index = this.index = this.#source.open(createHost(this.#file, { findErasedCount, ...parts }, this.#openRange))
+    const file = this.#file
+    this.#findDoubt = parts.findDoubt ?? this.#findDoubt
+    const findDurableEnd = () => durable.value === since.value ? file.end : (durable.value ?? -1) + 1
+    const findErasedCount = () => this.#deletionCount > 0 ? null : countErased(file)
+    const host = createHost(file, { findErasedCount, ...parts, findDurableEnd }, this.#openRange)
+    const index = this.index = this.#source.open(host)
     this.#stops = [since(() => index.appended()), durable(() => index.synced())]
     const { follower } = this.#file
     if (follower) follower.onReplaced = () => { index.replaced().catch(() => {}) }
@@ -144,7 +166,7 @@ class Indexing {
 
   /** What the index knows of a file that another process has cut or replaced may be of other records. */
   get #doubt () {
-    return this.#file.follower?.failure ?? null
+    return this.#file.follower?.failure ?? this.#findDoubt()
   }
 
   /** Waits until what is readable now is in the index. */
@@ -190,31 +212,54 @@ class Indexing {
     return {
       sure,
       openRest: (file, range, cb) => {
-        const isWanted = /** @type {import('./codec').RecordFilter} */ (file.codec.compile(where))
-        cb(null, new IndexedReader(file, range, { openRange: this.#openRange, parts: { next }, stop: end, isWanted }))
+        const isWanted = /** @type {RecordFilter} */ (file.codec.compile(where))
+        const how = { openRange: this.#openRange, parts: { next }, stop: end, isWanted, findCut: this.#watchCuts() }
+        cb(null, new IndexedReader(file, range, how))
       }
     }
   }
 
   /** @type {OpenRange} */
-  openRange = (file, range, cb) => {
-    const { where } = range
-    const stop = Math.min(range.stop, file.end)
-    try {
-      const isWanted = file.codec.compile(where)
-      const asked = { from: range.from, to: stop, reverse: range.reverse }
-      const parts = isWanted && this.index && this.#doubt === null ? this.index.parts(where, asked) : null
-      if (isWanted === null || parts === null) return this.#openRange(file, range, cb)
-      cb(null, new IndexedReader(file, range, { openRange: this.#openRange, parts, stop, isWanted }))
-    } catch (err) {
-      cb(/** @type {Error} */ (err))
+  openRange = (file, range, cb) => this.openRangeWithin({ openRange: this.#openRange }, file, range, cb)
+
+  /** @type {(how: ReadParts, ...args: Parameters<OpenRange>) => void} */
+  openRangeWithin ({ openRange, isWithin }, file, range, cb) {
+    const { from, reverse } = range
+    if (range.where === null || this.index === null || this.#doubt !== null) return openRange(file, range, cb)
+    const open = () => {
+      const stop = Math.min(range.stop, file.end)
+      try {
+        const isWanted = /** @type {RecordFilter} */ (file.codec.compile(range.where))
+        const parts = this.index?.parts(range.where, { from, to: stop, reverse }) ?? null
+        if (parts === null) return openRange(file, range, cb)
+        const isInside = isWithin === undefined ? isWanted : both(isWanted, isWithin)
+        const how = { openRange, parts, stop, isWanted: isInside, findCut: this.#watchCuts() }
+        cb(null, new IndexedReader(file, range, how))
+      } catch (err) {
+        cb(/** @type {Error} */ (err))
+      }
     }
+    // A read that begins where records were lost or dropped fails, as it does without an index.
+    if (reverse ? range.stop >= file.end : from === 0) open()
+    else checkBound(file, range, openRange, (err) => err ? cb(err) : open())
   }
 }
 
-/** @type {(file: LogFile, parts: HostParts, openRange: OpenRange) => any} */
+/** @type {(file: LogFile, range: Range, openRange: OpenRange, cb: (err: Error | null) => void) => void} */
+function checkBound (file, range, openRange, cb) {
+  const { from, stop, reverse } = range
+  const first = reverse ? { from: Math.max(from, stop - 1) } : { stop: Math.min(stop, from + 1), live: false }
+  openRange(file, { ...range, ...first }, (err, reader) => {
+    if (err || !reader) cb(err)
+    else reader.next(file.end, (err) => cb(err))
+  })
+}
+
+/** @type {(file: LogFile, parts: HostParts & { findDurableEnd: () => number }, openRange: OpenRange) => any} */
 function createHost (file, parts, openRange) {
-  const { folder, storage, isReadOnly, findStart, findDurableEnd, findErasedCount = () => null, sync } = parts
+  const { folder, storage, isReadOnly, sync } = parts
+  const { findStart = () => 0, findDurableEnd, findErasedCount = () => null, nextBorder = () => Infinity } = parts
+  const { identity = () => identify(file), prove: findProof = (seq) => prove(file, seq) } = parts
   // Reads of the index do not go through the index.
   const plain = Object.create(file, { openRange: { value: openRange } })
   return {
@@ -226,14 +271,15 @@ function createHost (file, parts, openRange) {
       decode: (/** @type {Buffer} */ bytes) => file.codec.decode(bytes, 0, bytes.length, -1)
     },
     // Without an id or a proof, the files of an index are not used again when the log is opened again.
-    identity: () => ({ id: file.store.id, epoch: isChecked(file) ? 0 : file.store.epoch ?? 0 }),
+    identity,
     sync,
     get erasedCount () { return findErasedCount() },
     get start () { return findStart() },
     get end () { return file.end },
     get durableEnd () { return findDurableEnd() },
-    lastOf: async (/** @type {number} */ seq) => await prove(file, seq) !== null,
-    proof: (/** @type {number} */ seq) => prove(file, seq),
+    nextBorder,
+    lastOf: async (/** @type {number} */ seq) => await findProof(seq) !== null,
+    proof: findProof,
     /** @type {ScanRaw} */
     scanRaw: async ({ from, to, reverse = false }, onRecords, onDamage) => {
       const range = { ...wholeRange(from, to), reverse }
@@ -282,6 +328,17 @@ function countErased ({ store }) {
   return store.supports.del ? null : 0
 }
 
+/** @type {(first: RecordFilter, second: RecordRunFilter) => RecordRunFilter} */
+function both (first, second) {
+  return (buf, start, end, seq) => first(buf, start, end) && second(buf, start, end, seq)
+}
+
+/** @param {LogFile} file */
+function identify (file) {
+  const { store } = file
+  return { id: store.id, epoch: 'header' in store ? 0 : store.epoch ?? 0 }
+}
+
 /** @param {LogFile} file */
 function isChecked ({ store }) {
   return 'header' in store
@@ -307,5 +364,6 @@ function checkIndex (call, index) {
 }
 
 exports.Indexing = Indexing
+exports.prove = prove
 exports.explainScan = explainScan
 exports.checkIndex = checkIndex

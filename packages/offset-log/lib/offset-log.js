@@ -65,7 +65,7 @@ class Log extends BaseLog {
     /** @type {Obz<import('./maintenance').Progress>} */
     this.compactionProgress = createObservable()
     this._maintenance = new Maintenance(file, appender, this.compactionProgress)
-    if (parsed.index !== null) this._useIndex(parsed.index)
+    if (parsed.index !== null) this._useIndex(parsed.index, require('./range').openRange)
     /** Whether the log is loaded and may be written. */
     this._isWritable = false
     /** Whether nothing outside of this process changes the file. */
@@ -109,15 +109,6 @@ class Log extends BaseLog {
     else this._appender.append(records, dataSize, cb, givesSeqs)
   }
 
-  /** @param {import('./index-seam').IndexSource} source */
-  _useIndex (source) {
-    const { Indexing } = require('./index-seam')
-    const { openRange } = require('./range')
-    this._indexing = new Indexing(this._file, source, openRange)
-    this._file.openRange = this._indexing.openRange
-    this._file.countSure = this._indexing.countSure
-  }
-
   /** The log is open. @param {import('./index-seam').Indexing} indexing */
   _openIndex (indexing) {
     const { filename, since, durable, _file: file } = this
@@ -125,8 +116,6 @@ class Log extends BaseLog {
       folder: `${filename}.index`,
       storage: file.storage ?? fileStorage,
       isReadOnly: !this._isWritable,
-      findStart: () => 0,
-      findDurableEnd: () => durable.value === since.value ? file.end : (durable.value ?? -1) + 1,
       sync: () => this.sync()
     }, [since, durable])
   }

@@ -102,6 +102,16 @@ class Source {
     openRange(this.#file, range, cb)
   }
 
+  /** As of an index: see index-seam.js. @type {(seq: number) => Promise<number | null>} */
+  prove (seq) {
+    return require('./index-seam').prove(this.#file, seq)
+  }
+
+  /** If another process writes the file: why it cannot be followed; null if it can. @returns {Error | null} */
+  get failure () {
+    return this.#file.follower?.failure ?? null
+  }
+
   /** If another process writes the file: finds what it had appended before the call. @returns {Promise<void>} */
   async refresh () {
     const { follower } = this.#file

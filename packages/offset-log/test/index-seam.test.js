@@ -10,7 +10,9 @@ const { fileStorage } = require('@millrace/block-file')
 const { withDictionary } = require('@millrace/dictionary')
 const { jsonCodec } = require('@millrace/json-codec')
 const { matches, parseWhere } = require('@millrace/where')
-const { collect, createRandom, failureOf, inQuickRuns, slowStorage, temporaryFolder } = require('@millrace/testkit')
+const {
+  SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, slowStorage, temporaryFolder
+} = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
@@ -280,6 +282,26 @@ tape('index: how many records were deleted is known, but not while some are bein
     t.equal(index.host.erasedCount, count, framing)
     await log.close()
   }
+})
+
+tape('index: a read that begins at a record that a power cut took fails, as it does without an index', async (t) => {
+  const file = '/folder/log'
+  const where = { path: 'key', equals: 1 }
+  const disk = new SimulatedDisk({ defer: setImmediate })
+  const first = OffsetLog(file, { codec: jsonCodec, storage: disk.storage, fsync: 'never' })
+  const kept = await first.append({ key: 1 })
+  await first.sync()
+  const lost = await first.append([{ key: 1 }, { key: 1 }], { seqs: true })
+  const { storage } = disk.crash(() => 0)
+  const seqs = [kept]
+  const index = fakeIndex(() => 1, new Map())
+  index.parts = (where, { from, to }) => [{ seqs: seqs.filter((seq) => seq >= from && seq < to) }][Symbol.iterator]()
+  const log = OffsetLog(file, { codec: jsonCodec, storage, index })
+  seqs.push(await log.append({ key: 1 }))
+  t.equal((await failureOf(() => collect(log.stream({ where, gt: lost[0] }))))?.code, 'ERR_LOG_SEQ_LOST')
+  t.equal((await failureOf(() => collect(log.stream({ where, lt: lost[1], reverse: true }))))?.code, 'ERR_LOG_SEQ_LOST')
+  t.deepEqual(await collect(log.stream({ where, gt: kept, values: false })), seqs.slice(1))
+  await log.close()
 })
 
 tape('index: a record and all before it are proven, unless another one is there', async (t) => {

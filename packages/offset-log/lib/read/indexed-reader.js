@@ -21,6 +21,8 @@ const NOTHING_THERE = ['ERR_RECORD_NOT_FOUND', 'ERR_LOG_SEQ_LOST', 'ERR_LOG_SEQ_
  * @typedef {import('../load').OpenRange} OpenRange
  * @typedef {import('../range').Range} Range
  * @typedef {import('../range').NextCallback} NextCallback
+ * @typedef {import('../index-seam').FindCut} FindCut
+ * @typedef {import('../codec').RecordFilter | import('../index-seam').RecordRunFilter} IsWanted
  * @typedef {import('../index-seam').Part} Part
  * @typedef {import('../index-seam').Parts} Parts
  */
@@ -31,8 +33,14 @@ class IndexedReader {
   #range
   #openRange
   #parts
+  /** Where what is read of `#parts` now ends. */
+  #partEnd
   #isWanted
   #getter
+  #findCut
+  /** Everything before it was delivered, in a read that is not reversed. */
+  #position
+  #positionBefore = 0
   /** What follows the part of the log that `#parts` is of. */
   #tailFrom
   /** Reads what the index does not know. @type {Reader | null} */
@@ -52,15 +60,17 @@ class IndexedReader {
   /**
    * @param {LogFile} file
    * @param {Range} range
-   * @param {{ openRange: OpenRange, parts: Parts, stop: number, isWanted: import('../codec').RecordFilter }} how
+   * @param {{ openRange: OpenRange, parts: Parts, stop: number, isWanted: IsWanted, findCut: FindCut }} how
    *   `openRange`: without an index; `stop`: where `parts` ends
    */
-  constructor (file, range, { openRange, parts, stop, isWanted }) {
+  constructor (file, range, { openRange, parts, stop, isWanted, findCut }) {
     this.#file = file
     this.#range = range
     this.#openRange = openRange
     this.#parts = parts
     this.#isWanted = isWanted
+    this.#findCut = range.reverse || range.skipsRetained ? () => null : findCut
+    this.#position = this.#partEnd = range.from
     this.#tailFrom = Math.max(range.from, stop)
     this.#getter = new Getter(file)
   }
@@ -93,17 +103,20 @@ class IndexedReader {
       }
       if (part.done) return this.#beginTail(logEnd, again, cb)
       if ('seqs' in part.value) {
-        this.#seqs = part.value.seqs
+        const { seqs } = part.value
+        this.#seqs = seqs
+        this.#partEnd = seqs[seqs.length - 1] + 1
         return again()
       }
       const { from, to } = part.value
-      this.#open(from, to, again, cb)
+      this.#partEnd = to
+      this.#open({ from, stop: to, skipsRetained: true }, again, cb)
     })
   }
 
-  /** @type {(from: number, stop: number, again: () => void, cb: NextCallback) => void} */
-  #open (from, stop, again, cb) {
-    this.#openRange(this.#file, { ...this.#range, from, stop }, (err, reader) => {
+  /** @type {(part: Partial<Range>, again: () => void, cb: NextCallback) => void} */
+  #open (part, again, cb) {
+    this.#openRange(this.#file, { ...this.#range, ...part }, (err, reader) => {
       if (err || !reader) return cb(err)
       this.#inner = reader
       again()
@@ -113,11 +126,28 @@ class IndexedReader {
   /** @type {(inner: Reader, logEnd: number, again: () => void, cb: NextCallback) => void} */
   #readInner (inner, logEnd, again, cb) {
     inner.next(logEnd, (err, records) => {
-      if (err || !records || records.count > 0 || this.#isTail) return cb(err, records)
+      if (err || !records || this.#isTail) return cb(err, records)
+      if (records.count > 0) return this.#deliver(records, cb)
       this.#lostBefore = this.lost
       this.#inner = null
-      again()
+      this.#endPart(again, cb)
     })
+  }
+
+  /** @type {(records: RecordRun, cb: NextCallback) => void} */
+  #deliver (records, cb) {
+    const cut = this.#findCut(this.#position)
+    this.#positionBefore = this.#position
+    this.#position = records.seqs[records.count - 1] + 1
+    cb(cut, records)
+  }
+
+  /** @type {(again: () => void, cb: NextCallback) => void} */
+  #endPart (again, cb) {
+    const cut = this.#findCut(this.#position)
+    if (cut) return cb(cut)
+    if (this.#seqs.length === 0) this.#position = this.#partEnd
+    again()
   }
 
   /** @type {(logEnd: number, again: () => void, cb: NextCallback) => void} */
@@ -128,7 +158,7 @@ class IndexedReader {
       return cb(null, new RecordRun())
     }
     this.#isTail = true
-    this.#open(this.#tailFrom, stop, again, cb)
+    this.#open({ from: this.#tailFrom }, again, cb)
   }
 
   /** @type {(logEnd: number, again: () => void, cb: NextCallback) => void} */
@@ -136,7 +166,7 @@ class IndexedReader {
     if (this.#isRangeNext) {
       this.#isRangeNext = false
       const seq = /** @type {number} */ (this.#seqs.shift())
-      return this.#open(seq, seq + 1, again, cb)
+      return this.#open({ from: seq, stop: seq + 1, skipsRetained: true }, again, cb)
     }
     // Much may be answered from the cache.
     if (this.#slice.isOver()) setImmediate(() => this.#readAll(logEnd, again, cb))
@@ -163,10 +193,10 @@ class IndexedReader {
       // What was read first may have been deleted while the rest was read.
       if (rewriteCount !== blocks.rewriteCount && !lifecycle.isClosed) return again()
       this.#seqs = seqs.slice(index)
-      if (run.count === 0) return again()
+      if (run.count === 0) return this.#isRangeNext ? again() : this.#endPart(again, cb)
       run.buffer = this.#buffer
       this.#run = run
-      cb(null, run)
+      this.#deliver(run, cb)
     }
     trampoline((next) => {
       if (index === count || size >= RUN_SIZE) return end()
@@ -207,6 +237,7 @@ class IndexedReader {
   /** @param {number} index */
   rewindTo (index) {
     const run = this.#run
+    this.#position = this.#positionBefore
     if (run === null) return this.#inner?.rewindTo(index)
     this.#seqs = [...run.seqs.subarray(index, run.count), ...this.#seqs]
   }
