@@ -421,7 +421,6 @@ class LogIndex {
     // After a failed write, as on a full disk, the blocks stay in memory for a while.
     const mayWrite = !this.#host.isReadOnly && this.#failure === null
     this.#removeDropped()
-    if (mayWrite) await this.#folder.clean()
     const full = mayWrite ? this.#coverage.blocks.find(isUnwritten) : undefined
     if (full !== undefined) {
       await this.#writeRun(full).catch((err) => this.#noteFailure(err))

@@ -2,7 +2,6 @@
 // The folder of the run files: which of them belong to the log as it is now, new ones, merged ones, and those that go.
 
 const path = require('node:path')
-const { isHeld } = require('@millrace/block-file')
 const { promisesOf } = require('@millrace/flow')
 const { writeBlock, writeMerged } = require('./build')
 const { DamagedRun, MISSING, RUN_NAME, RUN_SIZE_MAX, UNFINISHED_NAME } = require('./run-format')
@@ -273,18 +272,15 @@ class RunFolder {
     }
   }
 
-  /** Removes the files that can go. @param {boolean} [mustGo]  false: what a reader has open may stay for now */
-  async clean (mustGo = false) {
+  /** Removes the files that can go. */
+  async clean () {
     // A follower leaves all to the writer.
-    if (this.#host.isReadOnly || this.#discarded.size === 0) return
+    if (this.#host.isReadOnly) return
     await this.close()
     for (const name of this.#discarded) {
-      try {
-        await this.#storage.unlink(path.join(this.#host.folder, name))
-      } catch (/** @type {any} */ err) {
-        if (!mustGo && isHeld(this.#host.storage, err)) continue
+      await this.#storage.unlink(path.join(this.#host.folder, name)).catch((err) => {
         if (!MISSING.includes(err.code)) throw err
-      }
+      })
       this.#discarded.delete(name)
     }
   }
@@ -295,7 +291,7 @@ class RunFolder {
     const names = await this.#list()
     for (const name of names) if (RUN_NAME.test(name) || UNFINISHED_NAME.test(name)) this.#discarded.add(name)
     if (this.#host.isReadOnly || this.#discarded.size === 0) return
-    await this.clean(true)
+    await this.clean()
     await this.#storage.syncFolder(this.#host.folder)
   }
 

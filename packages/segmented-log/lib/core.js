@@ -5,6 +5,7 @@ const path = require('node:path')
 const { LogError } = require('@millrace/errors')
 const { Lifecycle, Turns, createObservable, toCallback } = require('@millrace/flow')
 const { composeFile, errors, peekId } = require('@millrace/offset-log/composing')
+const { INDEX_FOLDER } = require('./names')
 const { explain, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
 const { Times } = require('./times')
@@ -18,6 +19,9 @@ const { Times } = require('./times')
  * @typedef {import('./times').TimeBounds} TimeBounds
  * @typedef {(err: Error | null, found?: { data: Buffer, isDeleted: boolean }) => void} FoundCallback
  */
+
+/** Of a segment that is damaged, or was dropped. */
+const UNPROVEN_CODES = new Set(['ERR_LOG_CORRUPT', 'ERR_LOG_SEQ_RETAINED', 'ENOENT'])
 
 class Core {
   /** @param {string} folder  @param {Options} options */
@@ -47,6 +51,8 @@ class Core {
       findEnd: () => /** @type {Segment} */ (this.#active).base + /** @type {Source} */ (this.#activeSource).end,
       openRange: (range, cb) => openSegmentedRange(this.segments, range, null, cb)
     })
+    /** Reads without an index. */
+    this.openRange = /** @type {import('@millrace/offset-log/composing').OpenRange} */ (this.file.openRange)
   }
 
   /** The newest segment. @type {Segment | null} */
@@ -78,16 +84,53 @@ class Core {
       `where it belongs. Its id is ${id.toString('hex')}, that of this log ${own.toString('hex')}`, { path: file })
   }
 
-  /** The log, of which reads see only the records of a period. @param {TimeBounds} bounds @returns {LogFile} */
-  fileWithin (bounds) {
+  /**
+   * The log, of which reads see only the records of a period.
+   * @type {(bounds: TimeBounds, indexing: import('@millrace/offset-log/composing').Indexing | null) => LogFile}
+   */
+  fileWithin (bounds, indexing) {
     const { segments } = this
     const times = /** @type {Times} */ (this.times)
-    const file = Object.create(this.file)
-    file.openRange = (/** @type {LogFile} */ _, /** @type {Range} */ range, /** @type {any} */ cb) => {
-      const within = { times, bounds, filter: times.createFilter(bounds) }
-      toCallback(times.load(), () => openSegmentedRange(segments, range, within, cb))
+    const filter = times.createFilter(bounds)
+    /** @type {import('@millrace/offset-log/composing').OpenRange} */
+    const openRange = (_, range, cb) => {
+      toCallback(times.load(), () => openSegmentedRange(segments, range, { times, bounds, filter }, cb))
     }
+    const file = Object.create(this.file)
+    // A count that an index is sure of knows no period.
+    file.countSure = undefined
+    file.openRange = indexing?.openRangeWithin.bind(indexing, { openRange, isWithin: filter }) ?? openRange
     return file
+  }
+
+  /** How the log looks to an index, besides what every log tells it. */
+  get indexParts () {
+    const { folder, segments, options: { isWriter, storage } } = this
+    return {
+      folder: path.join(folder, INDEX_FOLDER),
+      storage,
+      isReadOnly: !isWriter,
+      findStart: () => segments.first.base,
+      // Each segment has a count of its own, and most are not open.
+      findErasedCount: () => null,
+      identity: () => ({ id: segments.last.source?.id ?? null, epoch: 0 }),
+      prove: (/** @type {number} */ seq) => this.#prove(seq),
+      findDoubt: () => isWriter ? null : segments.last.source?.failure ?? null,
+      nextBorder: (/** @type {number} */ seq) => segments.find(seq).next?.base ?? Infinity
+    }
+  }
+
+  /** @param {number} seq @returns {Promise<number | null>} */
+  async #prove (seq) {
+    const { segments } = this
+    const segment = segments.find(seq)
+    if (seq < segment.base || segment.logOptions !== null) return null
+    try {
+      return await segments.use(segment, () => /** @type {Source} */ (segment.source).prove(seq - segment.base))
+    } catch (/** @type {any} */ err) {
+      if (UNPROVEN_CODES.has(err?.code)) return null
+      throw err
+    }
   }
 
   /** @type {(seq: unknown, cb: FoundCallback) => void} */

@@ -10,6 +10,7 @@
 //                                               this time
 //   forwarder.0000000000032854.hold             a hold: its name, and the seq from which on it needs the records
 //   times                                       a cache: see times.js
+//   index/                                      the files of an index, which may be removed
 //   writer, writer.lock                         the lock of the folder: see Folder of @millrace/block-file
 
 const { LOCK_FILE, PLAIN_SEGMENT, SEGMENT_EXTENSIONS: EXTENSIONS, SEGMENT_NAME } = require('@millrace/block-file')
@@ -27,6 +28,8 @@ const HOLD = /^([A-Za-z0-9_-]{1,64})\.(\d{16})\.hold$/
 const KEPT = /^kept-\d{8}T\d{9}Z$/
 /** The file with the times of the segments. */
 const TIMES_FILE = 'times'
+/** The folder of an index. */
+const INDEX_FOLDER = 'index'
 const LOCK_FILES = [LOCK_FILE, `${LOCK_FILE}.lock`]
 /** The name of a slot's folder, which has a log of its own: see @millrace/merged-log. */
 const SLOT = /^(0|[1-9]\d{0,5})$/
@@ -160,6 +163,7 @@ function checkHoldName (call, name) {
 
 exports.EXTENSIONS = EXTENSIONS
 exports.framingOf = framingOf
+exports.INDEX_FOLDER = INDEX_FOLDER
 exports.TIMES_FILE = TIMES_FILE
 exports.isKeptMark = isKeptMark
 exports.keptName = keptName

@@ -6,7 +6,7 @@ const { callbackify } = require('node:util')
 const { Folder, SEGMENT_NAME, SharedCache, fileStorage, parseFileMode, resolveFolder, withFileMode } = require('@millrace/block-file')
 const { LogError, checkNames, misuse, parseNumber } = require('@millrace/errors')
 const { parseSignal, promisesOf } = require('@millrace/flow')
-const { RecordCodec } = require('@millrace/offset-log/composing')
+const { RecordCodec, checkIndex } = require('@millrace/offset-log/composing')
 const { Calendar } = require('./calendar')
 const { formats, isSupported } = require('./compressed/formats')
 const { createPlainStorage } = require('./compressed/storage')
@@ -31,7 +31,7 @@ const PASSED_ON = /** @type {const} */ (['codec', 'fsync', 'verify', 'onCorrupt'
 const FRAMINGS = Object.keys(EXTENSIONS)
 /** The names of all options. */
 const optionNames = Object.freeze([...PASSED_ON, 'framing', 'storage', 'mode', 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 'mustExist', 'errorIfExists', 'signal',
-  'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'time', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize', 'keep'])
+  'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'time', 'index', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize', 'keep'])
 
 /** @typedef {import('./names').Framing} Framing */
 /**
@@ -62,6 +62,8 @@ const optionNames = Object.freeze([...PASSED_ON, 'framing', 'storage', 'mode', '
  *   without a zone is in UTC. Reads then take the option `time`, and skip segments outside of the period. The times
  *   need not be in order. The writer notes the earliest and latest time of each sealed segment in the file `times`, a
  *   cache: remove it if you change the function.
+ * @property {import('@millrace/offset-log').OffsetLogOptions['index']} [index]  As of OffsetLog. Its files are in the
+ *   folder `index`, one for each sealed segment; they do not count towards `maxSize`.
  * @property {'gzip' | 'zstd' | false} [compress]  Compresses sealed segments in the background, one at a time. `zstd`
  *   needs Node.js 22.15. False, the default, compresses nothing; what was compressed stays so, and is read. A segment
  *   that would not become at least 5% smaller stays plain, and so does a damaged one. `gunzip` or `zstd -d` gives the
@@ -137,6 +139,7 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
     throw misuse(`SegmentedLog: segmentSize (${segmentSize}) must be at most a quarter of maxSize (${maxSize}), so that ` +
       'enough is left when the oldest segment is dropped')
   }
+  if (options.index !== undefined) checkIndex('SegmentedLog', options.index)
   const codec = new RecordCodec(options.codec, 'SegmentedLog')
   const framing = parseFraming(options, codec)
   const openSegments = parseNumber('SegmentedLog: openSegments', options.openSegments, OPEN_SEGMENTS, 1)
@@ -166,6 +169,7 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
     calendar: segmentDay === undefined ? null : new Calendar(segmentDay),
     compress: parseCompress(options.compress),
     time: parseTime(options.time),
+    index: options.index ?? null,
     openSegments,
     keep: parseKeep(options.keep, { maxSize, maxAge }, codec),
     limits: {

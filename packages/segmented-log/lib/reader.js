@@ -462,6 +462,20 @@ function openSegmentedRange (segments, range, within, cb) {
   })
 }
 
+/**
+ * Watches a read that does not go from segment to segment: whether records were dropped that it was to deliver.
+ * @type {(segments: Segments) => (from: number) => LogError | null} `from`: where the rest of the read begins
+ */
+function watchCuts (segments) {
+  let { wholeFrom } = segments
+  return (from) => {
+    // So far it has delivered chosen records only.
+    if (from < wholeFrom) wholeFrom = segments.wholeFrom
+    return from >= wholeFrom && from < segments.wholeFrom ? segments.cutError('stream', from + 1) : null
+  }
+}
+
+exports.watchCuts = watchCuts
 exports.openSegmentedRange = openSegmentedRange
 exports.explain = explain
 exports.findMissing = findMissing

@@ -14,7 +14,7 @@ const { Following } = require('./following')
 const { Holds } = require('./holds')
 const { list, openFolder } = require('./opening')
 const { parseOptions } = require('./options')
-const { findMissing } = require('./reader')
+const { findMissing, watchCuts } = require('./reader')
 const { Retention } = require('./retention')
 const { parseTimeBounds } = require('./times')
 
@@ -64,6 +64,7 @@ class Log extends BaseLog {
     this.#retention = retention
     this.#holds = new Holds(core)
     this.#upkeep = upkeep
+    if (parsed.index !== null) this._useIndex(parsed.index, core.openRange, () => watchCuts(core.segments))
     this.filename = folder
     this.codec = parsed.codec.codec
     this.since = this.#core.since
@@ -116,6 +117,9 @@ class Log extends BaseLog {
       await this.#retention.start()
       this.#upkeep.start()
     } else this.#following = new Following(this.#core)
+    this._indexing?.open({ ...this.#core.indexParts, sync: () => this.sync() }, [this.since, this.durable])
+    // The index drops what belongs to them.
+    this.dropped(() => this._indexing?.index?.appended())
   }
 
   /** The last record in front of the newest segment, if that has none: -1 if there is none. */
@@ -148,7 +152,7 @@ class Log extends BaseLog {
     const { time, ...others } = options
     if (time === undefined) return { file, options: others }
     if (times === null) throw misuse(`${call}: time bounds need to know where the time is; open the log with the option time, such as ['time']`)
-    return { file: this.#core.fileWithin(parseTimeBounds(call, time)), options: others }
+    return { file: this.#core.fileWithin(parseTimeBounds(call, time), this._indexing), options: others }
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */
@@ -271,6 +275,7 @@ class Log extends BaseLog {
     const { segments, options: { place } } = this.#core
     if (segments.count === 0) return
     try {
+      await this._indexing?.close()
       await this.#following?.close()
       await this._appender.settled()
       await this.#upkeep.stop()
