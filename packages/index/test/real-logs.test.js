@@ -145,3 +145,30 @@ tape('index: of lines is used again when the log is opened again, unless another
     await changed.close()
   }
 })
+
+tape('index: a damaged place is scanned, and little around it', async (t) => {
+  for (const [framing, codec] of KINDS) {
+    const file = newPath(framing === 'lines' ? 'events.jsonl' : 'events.log')
+    const random = createRandom(seed)
+    const writer = OffsetLog(file, { framing, codec })
+    const values = Array.from({ length: 12_000 }, (_, n) => ({ ...makeValue(random, n), text: 'x'.repeat(300) }))
+    const seqs = await writer.append(values, { seqs: true })
+    await writer.close()
+    const bytes = fs.readFileSync(file)
+    bytes.fill(1, seqs[5000] + 100, seqs[5000] + 120)
+    fs.writeFileSync(file, bytes)
+    const open = (options) => OffsetLog(file, { framing, codec, onCorrupt: 'skip', ...options })
+    const tuning = { recordsMax: 300, fanOut: 2, waitMs: 1 }
+    const log = open({ index: createIndex(PATHS, { tuning }) })
+    await log.index.ready()
+    const plain = open({ flags: 'r' })
+    t.deepEqual(await compare(log, plain, random), [])
+    const { candidates, scanned, why } = await log.explain({ where: { path: 'user', equals: 'nobody' } })
+    t.deepEqual([candidates, why], [0, 'the log is damaged there'], framing)
+    t.ok(scanned.from > seqs[3000] && scanned.from <= seqs[5000], 'what is before is not scanned')
+    const rest = { where: { path: 'user', equals: 'nobody' }, gte: seqs[8000] }
+    t.equal((await log.explain(rest)).scanned, null, 'nor what is after')
+    await plain.close()
+    await log.close()
+  }
+})

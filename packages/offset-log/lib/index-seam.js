@@ -10,7 +10,6 @@ const { toPromise } = require('@millrace/flow')
 const { Getter } = require('./getter')
 const { findRecord } = require('./read/get-record')
 const { IndexedReader } = require('./read/indexed-reader')
-const { scan } = require('./scan')
 
 /**
  * @typedef {import('./load').LogFile} LogFile
@@ -255,7 +254,10 @@ function checkBound (file, range, openRange, cb) {
   })
 }
 
-/** @type {(file: LogFile, parts: HostParts & { findDurableEnd: () => number }, openRange: OpenRange) => any} */
+/**
+ * @type {(file: LogFile, parts: HostParts & { findDurableEnd: () => number },
+ *   openRange: OpenRange) => { scanRaw: ScanRaw } & Record<string, any>}
+ */
 function createHost (file, parts, openRange) {
   const { folder, storage, isReadOnly, sync } = parts
   const { findStart = () => 0, findDurableEnd, findErasedCount = () => null, nextBorder = () => Infinity } = parts
@@ -280,23 +282,42 @@ function createHost (file, parts, openRange) {
     nextBorder,
     lastOf: async (/** @type {number} */ seq) => await findProof(seq) !== null,
     proof: findProof,
-    /** @type {ScanRaw} */
-    scanRaw: async ({ from, to, reverse = false }, onRecords, onDamage) => {
-      const range = { ...wholeRange(from, to), reverse }
-      let reached = reverse ? to : from
-      const visit = (/** @type {import('./record-run').RecordRun} */ run) => {
-        const last = run.seqs[run.count - 1]
-        reached = reverse ? last : last + 1
-        return onRecords(run)
-      }
-      try {
-        await toPromise((cb) => scan(plain, range, visit, cb))
-      } catch (/** @type {any} */ err) {
-        if (err?.code !== 'ERR_LOG_CORRUPT' || onDamage === undefined) throw err
-        onDamage(reverse ? { from, to: reached } : { from: reached, to })
-      }
-    }
+    scanRaw: (range, onRecords, onDamage) => scanRaw(plain, openRange, range, { onRecords, onDamage })
   }
+}
+
+/**
+ * What is damaged is told as ranges. One has what cannot be read, and perhaps a run of records before or after it.
+ * @type {(file: LogFile, openRange: OpenRange, range: Parameters<ScanRaw>[0],
+ *   listeners: { onRecords: Parameters<ScanRaw>[1], onDamage: Parameters<ScanRaw>[2] }) => Promise<void>}
+ */
+async function scanRaw (file, openRange, { from, to, reverse = false }, { onRecords, onDamage }) {
+  const skipsDamage = onDamage !== undefined && canSkip(file)
+  const limit = reverse ? from : to
+  let reached = reverse ? to : from
+  const tellDamage = (/** @type {number} */ next) => {
+    if (reached !== next) onDamage?.({ from: Math.min(reached, next), to: Math.max(reached, next) })
+  }
+  try {
+    const reader = await toPromise((cb) => openRange(file, { ...wholeRange(from, to), reverse, skipsDamage }, cb))
+    for (let hasEnded = false; !hasEnded;) {
+      const { count } = reader.lost
+      const run = await toPromise((cb) => reader.next(file.end, cb))
+      hasEnded = run.count === 0
+      const next = hasEnded ? limit : run.seqs[run.count - 1] + (reverse ? 0 : 1)
+      if (reader.lost.count > count) tellDamage(next)
+      else if (!hasEnded && onRecords(run) === false) return
+      reached = next
+    }
+  } catch (/** @type {any} */ err) {
+    if (err?.code !== 'ERR_LOG_CORRUPT' || onDamage === undefined) throw err
+    tellDamage(limit)
+  }
+}
+
+/** Whether reads can go on after damage. @param {any} file  one of several files may say nothing of it */
+function canSkip ({ store }) {
+  return store?.supports?.onCorrupt === true
 }
 
 /**

@@ -339,6 +339,51 @@ tape('index: a record and all before it are proven, unless another one is there'
   await log.close()
 })
 
+for (const framing of ['checked', 'lines']) {
+  tape(`index: of a damaged log it gets all that can be read, but a little around the damage, in ${framing}`, async (t) => {
+    const file = newPath()
+    const open = (index) => OffsetLog(file, { framing, codec: jsonCodec, index, flags: 'r', onCorrupt: 'skip' })
+    const writer = OffsetLog(file, { framing, codec: jsonCodec })
+    const values = Array.from({ length: 20_000 }, (_, n) => ({ n, pad: 'x'.repeat(250) }))
+    const seqs = await writer.append(values, { seqs: true })
+    await writer.close()
+    const bytes = fs.readFileSync(file)
+    for (const n of [3000, 9000, 9001]) bytes.fill(1, seqs[n] + 100, seqs[n] + 120)
+    fs.writeFileSync(file, bytes)
+    const index = fakeIndex(() => 1, new Map())
+    const log = open(index)
+    const readable = await collect(log.stream({ values: false }))
+    t.ok(readable.length < seqs.length && readable.length > 19_000, `${readable.length} can be read`)
+    for (const reverse of [false, true]) {
+      const found = []
+      const damages = []
+      let last = reverse ? Infinity : -1
+      const isInOrder = (from, to) => reverse ? to <= last : from >= last
+      let wrong = 0
+      await index.host.scanRaw({ from: 0, to: index.host.end, reverse }, ({ count, seqs }) => {
+        for (const seq of seqs.subarray(0, count)) {
+          if (!isInOrder(seq, seq)) wrong++
+          last = seq
+          found.push(seq)
+        }
+      }, ({ from, to }) => {
+        if (!isInOrder(from, to)) wrong++
+        last = reverse ? from : to
+        damages.push({ from, to })
+      })
+      t.equal(wrong, 0, 'in order')
+      t.equal(damages.length, 2)
+      const given = new Set(found)
+      const isDamaged = (seq) => damages.some(({ from, to }) => seq >= from && seq < to)
+      t.deepEqual(readable.filter((seq) => !given.has(seq) && !isDamaged(seq)), [], 'nothing is left out')
+      t.ok(found.length > 15_000, `${found.length} records are given`)
+    }
+    const err = await failureOf(() => index.host.scanRaw({ from: 0, to: index.host.end }, () => {}))
+    t.equal(err?.code, 'ERR_LOG_CORRUPT', 'who does not want to know of damage meets it')
+    await log.close()
+  })
+}
+
 tape('index: a line and all before it are proven, by checksums of pages or by the bytes', async (t) => {
   const file = newPath()
   const make = (options = {}) => {
