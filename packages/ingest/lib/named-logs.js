@@ -347,7 +347,8 @@ class NamedLogs {
 
   /** @param {string} name @returns {Promise<Log>} */
   async #openFolder (name) {
-    const { log: { framing, ...options }, dictionary, limits } = this.#options
+    const { log: { framing, ...options }, dictionary, indexes, limits } = this.#options
+    const index = indexes.get(name)
     const folder = path.join(this.#place.path, PREFIX + name)
     // An existing log keeps its own.
     const isNew = framing !== undefined && await isEmpty(folder, this.#place.storage)
@@ -357,6 +358,7 @@ class NamedLogs {
       openSegments: 2,
       ...options,
       ...(isNew && { framing }),
+      ...(index && { index }),
       storage: this.#place.storage,
       codec: dictionary ? withDictionary(recordCodec) : recordCodec,
       strict: true,

@@ -5,6 +5,7 @@ const path = require('node:path')
 const { fileURLToPath } = require('node:url')
 const { fileStorage, parseFileMode, withFileMode } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
+const { parseIndexes } = require('./indexes')
 
 const ACKS = /** @type {const} */ (['buffered', 'written', 'synced'])
 const MiB = 2 ** 20
@@ -94,6 +95,10 @@ const SERVER = Object.freeze({
  *   all files in the folder but `keys.json`
  * @property {boolean} [dictionary]  true stores repeated texts once, in segments that begin from then on; clients see
  *   no difference. False by default
+ * @property {import('./indexes').IndexOption | null} [index]  which logs have an index, of which fields of their
+ *   values: `{ orders: ['user.id', { path: 'price', range: true }], otlp: true }`; `true` is for logs of OpenTelemetry:
+ *   trace id, severity and service. Or texts, as `millrace serve` takes them: `['orders:user.id', 'otlp']`. A read with
+ *   `where` uses it. Null, the default: none
  * @property {number} [openLogs]  how many logs are open at most; the others are opened when they are used. 100 by
  *   default
  * @property {number} [cache]  bytes, shared by all open logs; 32 MiB by default
@@ -139,6 +144,7 @@ const DEFAULTS = Object.freeze({
   requireKeys: false,
   onReport: warn,
   dictionary: false,
+  index: /** @type {import('./indexes').IndexOption | null} */ (null),
   bufferMs: 50,
   openLogs: 100,
   cache: 32 * MiB
@@ -153,7 +159,8 @@ const INGEST = ['folder', 'limits', ...Object.keys(DEFAULTS)]
 function parseOptions (options) {
   if (options === null || typeof options !== 'object') throw misuse(`ingest: expected options, got ${String(options)}`)
   const all = { ...DEFAULTS, ...options }
-  const { ack, floor, rate, hosts, log, dictionary, keysFile, requireKeys, onReport, bufferMs, openLogs, cache } = all
+  const { ack, floor, rate, hosts, log, dictionary, index, keysFile, requireKeys, onReport } = all
+  const { bufferMs, openLogs, cache } = all
   for (const name of [ack, floor]) if (!ACKS.includes(name)) throw misuse(`ingest: ${String(name)} is no acknowledgement; use ${ACKS.join(', ')}`)
   if (rate !== null && !(rate.count >= 1 && rate.windowMs >= 1)) throw misuse('ingest: rate must have a count and windowMs, both at least 1')
   if (hosts !== null && !Array.isArray(hosts)) throw misuse('ingest: hosts must be a list of names')
@@ -172,6 +179,7 @@ function parseOptions (options) {
     storage: parseStorage(log),
     mode: /** @type {LogOptions} */ (log).mode,
     dictionary,
+    indexes: parseIndexes(index),
     rate,
     hosts,
     onReport,

@@ -4,7 +4,8 @@
 const tape = require('tape')
 const { createIndex } = require('@millrace/index')
 const { OffsetLog } = require('@millrace/offset-log')
-const { createRandom, newPath } = require('@millrace/testkit')
+const { createRandom, newPath, temporaryFolder } = require('@millrace/testkit')
+const { createIngest } = require('..')
 const { parseQuery, readLines } = require('../lib/reading')
 const { recordCodec } = require('../lib/record')
 const { Scans } = require('../lib/scans')
@@ -88,4 +89,49 @@ tape('explain: says how the log would find the records, and reads none', async (
   t.equal((await read('/v1/logs/a?explain=yes')).status, 400)
   const live = await request('/v1/logs/a?explain=true', { headers: { accept: 'text/event-stream' } })
   t.equal(live.status, 400)
+})
+
+tape('index: of a server, with segments, after a restart, and for OpenTelemetry', async (t) => {
+  const folder = temporaryFolder()
+  const index = { a: ['user.id', { path: 'n', range: true }, ['k\ufffd']], otlp: true }
+  const log = { segmentSize: 64 * 1024 }
+  const first = await serve(t, { folder, index, log })
+  for (let at = 0; at < 4000; at += 1000) {
+    const values = Array.from({ length: 1000 }, (_, n) => ({ n: at + n, user: { id: `u${n % 500}` }, 'k\ufffd': n % 500, text: 'x'.repeat(50) }))
+    await first.post('/v1/logs/a', JSON.stringify(values))
+  }
+  const logRecords = Array.from({ length: 300 }, (_, n) => ({ severityNumber: n === 7 ? 17 : 9, traceId: String(n).padStart(32, 'a') }))
+  const resource = { attributes: [{ key: 'service.name', value: { stringValue: 'shop' } }] }
+  await first.post('/v1/logs', JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ logRecords }] }] }))
+  const check = async ({ read, ask }, name) => {
+    for (const [log, filter, count, used] of [
+      ['a', { path: 'user.id', equals: 'u7' }, 8, 'value.user.id'],
+      ['a', { path: 'n', gte: 100, lt: 110 }, 10, 'value.n'],
+      ['a', { path: ['k\ufffd'], equals: 7 }, 8, 'value.k\ufffd'],
+      ['otlp', { path: 'severityNumber', gte: 17 }, 1, 'value.severityNumber'],
+      ['otlp', { path: 'traceId', equals: '7'.padStart(32, 'a') }, 1, 'value.traceId'],
+      ['otlp', { path: ['resource', 'attributes', 'service.name'], equals: 'none' }, 0, 'value.resource.attributes']
+    ]) {
+      const query = `/v1/logs/${log}?where=${encodeURIComponent(JSON.stringify(filter))}`
+      t.equal((await read(query)).records.length, count, `${name}: ${JSON.stringify(filter)}`)
+      t.equal((await read(`${query}&reverse=true`)).records.length, count)
+      const { uses } = JSON.parse((await ask(`${query}&explain=true`)).text).explain
+      t.ok(uses.length === 1, `${used}: ${uses}`)
+    }
+  }
+  await check(first, 'at once')
+  await first.server.close()
+  await check(await serve(t, { folder, index: ['a:user.id', 'a:n', 'a:k\ufffd', 'otlp'], log }).then(async (server) => {
+    // Of other fields it is made again; with --index there are no ranges.
+    await server.server.close()
+    return serve(t, { folder, index, log })
+  }), 'after a restart')
+})
+
+tape('index: what is no log or no field is refused', (t) => {
+  for (const [index, message] of [
+    ['orders', /index must be an object/], [['a:'], /expected LOG:FIELD/], [{ a: 'user' }, /expected a list of fields for a, or true/],
+    [{ a: [''] }, /createIndex/], [{ a: [] }, /expected a list of paths/], [{ a: [7] }, /createIndex/]
+  ]) t.throws(() => createIngest({ folder: 'x', index }), message)
+  t.end()
 })
