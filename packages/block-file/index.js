@@ -11,6 +11,7 @@ const { SharedCache } = require('./lib/shared-cache')
 const { SpanReader } = require('./lib/span-reader')
 const { isHeld, patientStorage } = require('./lib/patience')
 const { fileStorage, resolveFolder, resolvePath } = require('./lib/storage')
+const { readFile, replaceFile } = require('./lib/whole-file')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/whole-io')
 const { writeOutSync } = require('./lib/write-out')
 
@@ -47,6 +48,8 @@ exports.parseFileMode = parseFileMode
 exports.withFileMode = withFileMode
 exports.resolveFolder = resolveFolder
 exports.resolvePath = resolvePath
+exports.readFile = readFile
+exports.replaceFile = replaceFile
 exports.readWhole = readWhole
 exports.readWholeSync = readWholeSync
 exports.writeWhole = writeWhole

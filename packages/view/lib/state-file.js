@@ -5,8 +5,8 @@
 //   millrace-view 1 <crc32 of all that follows, in hex> <JSON: version, log, cursor, points>
 
 const path = require('node:path')
-const { readWhole, writeWhole } = require('@millrace/block-file')
-const { promisesOf, toPromise } = require('@millrace/flow')
+const { readFile, replaceFile } = require('@millrace/block-file')
+const { promisesOf } = require('@millrace/flow')
 const { crc32 } = require('@millrace/framing')
 
 const MAGIC = 'millrace-view 1'
@@ -27,47 +27,30 @@ const NEW_LINE = 0x0a
 class DamagedState extends Error {}
 
 class StateFile {
-  #calls
+  #storage
   #file
 
   /** @param {Storage} storage @param {string} file */
   constructor (storage, file) {
-    this.#calls = promisesOf(storage)
+    this.#storage = storage
     this.#file = file
   }
 
   /** @returns {Promise<{ place: Place, state: Buffer } | null>} null if there is none @throws {DamagedState} */
   async read () {
-    const handle = await this.#calls.open(this.#file, { flags: 'r', createFolder: false }).catch(orMissing)
-    if (handle === null) return null
-    try {
-      const bytes = Buffer.alloc(await promisesOf(handle).size())
-      const count = await toPromise((cb) => readWhole(handle, bytes, 0, cb))
-      return decode(bytes.subarray(0, count))
-    } finally {
-      await promisesOf(handle).close().catch(() => {})
-    }
+    const bytes = await readFile(this.#storage, this.#file)
+    return bytes && decode(bytes)
   }
 
   /** @type {(place: Place, state: Uint8Array) => Promise<void>} */
   async replace (place, state) {
-    const next = `${this.#file}.new`
-    const handle = await this.#calls.open(next, { flags: 'r+', createFolder: true })
-    try {
-      // One that an earlier process has begun may be there.
-      await promisesOf(handle).truncate(0)
-      await toPromise((cb) => writeWhole(handle, encode(place, state), 0, cb))
-      await promisesOf(handle).sync()
-    } finally {
-      await promisesOf(handle).close()
-    }
-    await this.#calls.rename(next, this.#file)
-    await this.#calls.syncFolder(path.dirname(this.#file))
+    await replaceFile(this.#storage, this.#file, encode(place, state))
   }
 
   async remove () {
-    for (const file of [`${this.#file}.new`, this.#file]) await this.#calls.unlink(file).catch(orMissing)
-    await this.#calls.syncFolder(path.dirname(this.#file))
+    const calls = promisesOf(this.#storage)
+    for (const file of [`${this.#file}.new`, this.#file]) await calls.unlink(file).catch(unlessMissing)
+    await calls.syncFolder(path.dirname(this.#file))
   }
 }
 
@@ -88,10 +71,9 @@ function decode (bytes) {
   return { place: JSON.parse(body.toString('utf8', 0, end)), state: body.subarray(end + 1) }
 }
 
-/** @param {any} err @returns {null} */
-function orMissing (err) {
-  if (err.code === 'ENOENT') return null
-  throw err
+/** @param {any} err */
+function unlessMissing (err) {
+  if (err.code !== 'ENOENT') throw err
 }
 
 exports.DamagedState = DamagedState

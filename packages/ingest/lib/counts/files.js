@@ -9,8 +9,8 @@
 
 const path = require('node:path')
 const { crc32 } = require('node:zlib')
-const { readWhole, writeWhole } = require('@millrace/block-file')
-const { promisesOf, toPromise } = require('@millrace/flow')
+const { readFile, replaceFile } = require('@millrace/block-file')
+const { promisesOf } = require('@millrace/flow')
 const { Problem } = require('../problem')
 const { Tally, formatDay, parseDay } = require('./tally')
 
@@ -69,12 +69,12 @@ class CountFiles {
 
   /** @param {Buffer} bytes */
   async writeNow (bytes) {
-    await this.#replace(NOW, bytes)
+    await replaceFile(this.#storage, this.#pathOf(NOW), bytes)
   }
 
   /** @type {(day: number, bytes: Buffer) => Promise<void>} */
   async writeDay (day, bytes) {
-    await this.#replace(`${formatDay(day)}.json`, bytes)
+    await replaceFile(this.#storage, this.#pathOf(`${formatDay(day)}.json`), bytes)
   }
 
   /** @param {string} name */
@@ -84,33 +84,11 @@ class CountFiles {
 
   /** @param {string} name @returns {Promise<any>}  null if there is none */
   async #read (name) {
-    const file = this.#pathOf(name)
-    const handle = await promisesOf(this.#storage).open(file, { flags: 'r', createFolder: false }).catch(orMissing)
-    if (handle === null) return null
-    try {
-      const bytes = Buffer.alloc(await promisesOf(handle).size())
-      await toPromise((cb) => readWhole(handle, bytes, 0, cb))
-      const [, crc, json = ''] = LINE.exec(bytes.toString()) ?? []
-      if (crc === checksum(json)) return JSON.parse(json)
-      throw stale(`the file ${name} is damaged`)
-    } finally {
-      await promisesOf(handle).close().catch(() => {})
-    }
-  }
-
-  /** @type {(name: string, bytes: Buffer) => Promise<void>} */
-  async #replace (name, bytes) {
-    const next = this.#pathOf(`${name}.new`)
-    const handle = await promisesOf(this.#storage).open(next, { flags: 'r+', createFolder: true })
-    try {
-      await promisesOf(handle).truncate(0)
-      await toPromise((cb) => writeWhole(handle, bytes, 0, cb))
-      await promisesOf(handle).sync()
-    } finally {
-      await promisesOf(handle).close()
-    }
-    await promisesOf(this.#storage).rename(next, this.#pathOf(name))
-    await promisesOf(this.#storage).syncFolder(this.#folder)
+    const bytes = await readFile(this.#storage, this.#pathOf(name))
+    if (bytes === null) return null
+    const [, crc, json = ''] = LINE.exec(bytes.toString()) ?? []
+    if (crc === checksum(json)) return JSON.parse(json)
+    throw stale(`the file ${name} is damaged`)
   }
 }
 
