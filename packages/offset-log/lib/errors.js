@@ -76,6 +76,13 @@ function replacedError (path, what) {
   return new LogError('ERR_LOG_REPLACED', message, { path })
 }
 
+/** @type {(err: NodeJS.ErrnoException, path: string) => Error} */
+function explainFolder (err, path) {
+  if (err.code !== 'EISDIR') return err
+  return new LogError('EISDIR', `open: ${path} is a folder, and this log is one file. Give the path of a file, or open a ` +
+    'folder of segments with SegmentedLog of @millrace/segmented-log', { cause: err, path })
+}
+
 exports.notFound = notFound
 exports.notReady = notReady
 exports.ofBatch = ofBatch
@@ -87,3 +94,4 @@ exports.overloaded = overloaded
 exports.isShortRead = isShortRead
 exports.closedError = closedError
 exports.replacedError = replacedError
+exports.explainFolder = explainFolder

@@ -10,7 +10,7 @@ const {
 } = require('@millrace/flow')
 const { Appender } = require('./appender')
 const { BaseLog } = require('./base-log')
-const { closedError, notReady, ofBatch, tooLargeToAppend } = require('./errors')
+const { closedError, explainFolder, notReady, ofBatch, tooLargeToAppend } = require('./errors')
 const { Durability, OpenLog } = require('./durability')
 const { Follower } = require('./follower')
 const { load, loadNew, newStores } = require('./load')
@@ -278,7 +278,7 @@ class Log extends BaseLog {
   /** @type {(err: Error | null, recovery: import('./load').Recovery | null) => void} */
   _loaded (err, recovery) {
     // Nothing will read the file, so it does not stay open until the user closes the log.
-    if (err) return this._file.blocks.close(() => this._lifecycle.opened(err))
+    if (err) return this._file.blocks.close(() => this._lifecycle.opened(explainFolder(err, this.filename)))
     this.recovery = recovery
     this._isWritable = this._readOnlyError('') === null
     const { codec, store } = this._file

@@ -91,10 +91,15 @@ tape('open: a missing file or folder with flags "r" fails every call, and create
   t.notOk(fs.existsSync(path.dirname(file)))
 })
 
-tape('open: a directory gives a code', async (t) => {
-  const log = OffsetLog(temporaryFolder())
-  t.equal((await failureOf(() => log.append(Buffer.from('x')))).code, 'EISDIR')
-  await log.close()
+tape('open: a directory gives a code, and says what opens it', async (t) => {
+  const folder = temporaryFolder()
+  for (const flags of ['r+', 'r']) {
+    const log = OffsetLog(folder, { flags })
+    const { code, message, path } = await failureOf(() => log.ready())
+    t.deepEqual([code, path], ['EISDIR', folder])
+    t.match(message, /is a folder.*SegmentedLog/)
+    await log.close()
+  }
 })
 
 tape('flumelog-offset fault: an all-zero payload reads as deleted, an empty one makes get fail', async (t) => {
