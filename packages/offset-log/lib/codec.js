@@ -175,7 +175,7 @@ class RecordCodec {
         throw new LogError('ERR_CODEC_DECODE', message, { cause: err })
       }
     }
-    const isMatch = require('@millrace/where').createMatch(where)
+    const isMatch = loadWhere().createMatch(where)
     return (buf, start, end) => {
       let value
       try {
@@ -200,10 +200,19 @@ function parseCodecName (name = '') {
   throw misuse(`OffsetLog: a codec's name must be a text of at most ${NAME_SIZE_MAX} bytes of UTF-8, got ${describe(name)}`)
 }
 
+/** @type {typeof import('@millrace/where') | null} */
+let where = null
+
+/** Filters are loaded by the first one. Each `require` would look for the package again, which takes a read's time. */
+function loadWhere () {
+  return (where ??= require('@millrace/where'))
+}
+
 /** @param {unknown} name */
 function describe (name) {
   return typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : typeof name
 }
 
+exports.loadWhere = loadWhere
 exports.parseCodecName = parseCodecName
 exports.RecordCodec = RecordCodec

@@ -4,7 +4,7 @@
 const { fileStorage, parseFileMode, withFileMode } = require('@millrace/block-file')
 const { LogError, checkNames, misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
-const { RecordCodec } = require('./codec')
+const { RecordCodec, loadWhere } = require('./codec')
 const { createFileHeader, encodeHead, offsetFramings } = require('@millrace/framing')
 
 const RECORD_SIZE_MAX = 2 ** 30
@@ -183,7 +183,7 @@ function parseCondition ({ if: given }) {
   if (where === undefined) throw misuse('append: if must have a where; an empty list matches every record')
   if (!Number.isSafeInteger(since) || since < -1) throw misuse(`append: since of if must be a seq, or -1, got ${String(since)}`)
   try {
-    return { where: require('@millrace/where').parseWhere(where), since }
+    return { where: loadWhere().parseWhere(where), since }
   } catch (err) {
     throw err instanceof TypeError ? misuse(`append: if: ${err.message}`) : err
   }

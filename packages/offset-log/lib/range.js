@@ -3,6 +3,7 @@
 
 const { LogError, checkNames, misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
+const { loadWhere } = require('./codec')
 const { isShortRead } = require('./errors')
 const { UnpackedRun } = require('./file-words')
 const { RecordRun } = require('./record-run')
@@ -117,7 +118,7 @@ function parse (options = {}, known) {
   const live = Boolean(options.live) || !old
   const reverse = Boolean(options.reverse)
   if (live && reverse) throw misuse('a live stream cannot be reversed; leave out live, old or reverse')
-  const where = options.where === undefined ? null : require('@millrace/where').parseWhere(options.where)
+  const where = options.where === undefined ? null : loadWhere().parseWhere(options.where)
   const signal = options.signal === undefined ? null : parseSignal('options', options.signal)
   const { from, stop } = parseBounds(options)
   // An empty range never gets a record, so even a live stream of it ends at once, and no file is read.
