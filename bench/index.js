@@ -5,7 +5,7 @@ const { runCommand } = require('./engine/command')
 const { UserError } = require('./lib/run')
 
 /** Each loads a lot, so only the one that is asked for does. */
-const TABLES = ['layers', 'writes', 'cold', 'latency', 'limits', 'growth', 'ingest', 'jetstream', 'peers', 'logging']
+const TABLES = ['layers', 'writes', 'cold', 'latency', 'limits', 'growth', 'index', 'ingest', 'jetstream', 'peers', 'logging']
 
 /** @param {string} name @returns {import('./engine/row').Table} */
 function loadTable (name) {
