@@ -6,6 +6,7 @@
 // nothing that was gone before, and nothing else.
 
 const tape = require('tape')
+const { createIndex } = require('@millrace/index')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SimulatedDisk, createRandom, isLongRun, slowStorage, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
@@ -15,6 +16,8 @@ const FOLDER = '/logs'
 const CALLS_PER_RUN = 400
 const RUN_COUNT = isLongRun ? 500 : 12
 const PENDING_MAX = 24
+/** Reads with an index ask for one of so many keys. */
+const KEY_COUNT = 40
 
 const turn = () => new Promise(setImmediate)
 
@@ -46,7 +49,7 @@ class Model {
   createValue (random) {
     const n = this.#count++
     this.given.set(n, { hasFailed: false })
-    return { n, kind: isRare(n) ? 'rare' : 'often', pad: 'x'.repeat(random(8) === 0 ? random(9000) : random(200)) }
+    return { n, key: n % KEY_COUNT, kind: isRare(n) ? 'rare' : 'often', pad: 'x'.repeat(random(8) === 0 ? random(9000) : random(200)) }
   }
 
   fail (what) {
@@ -142,14 +145,15 @@ class Run {
       cache: random(2) ? 0 : 2 ** 20,
       compress: random(3) === 0 ? 'gzip' : false
     }
+    this.index = random(2) === 0 ? createIndex(['key'], { tuning: { recordsMax: 10 + random(60), fanOut: 2, waitMs: 1 } }) : null
     this.storage = slowStorage(this.disk.storage, random, { isBlocking: random(4) > 0 })
   }
 
   async open () {
     this.isClosing = false
-    this.log = SegmentedLog(FOLDER, { ...this.options, storage: this.storage })
+    this.log = SegmentedLog(FOLDER, { ...this.options, ...this.index && { index: this.index }, storage: this.storage })
     await this.log.ready()
-    this.follower ??= SegmentedLog(FOLDER, { ...this.options, flags: 'r', storage: slowStorage(this.disk.storage, this.random) })
+    this.follower ??= SegmentedLog(FOLDER, { ...this.options, ...this.index && { index: this.index }, flags: 'r', storage: slowStorage(this.disk.storage, this.random) })
     await this.follower.ready()
   }
 
@@ -270,12 +274,15 @@ class Run {
     const limit = random(4) === 0 ? random(20) : -1
     const skips = random(2) === 0
     const mark = model.mark()
+    const key = this.index !== null && random(3) > 0 ? random(KEY_COUNT) : null
+    if (key !== null) mark.there = mark.there.filter((seq) => model.records.get(seq).n % KEY_COUNT === key)
     const since = isFollower ? log.since.value : Infinity
-    const what = `${isFollower ? 'follower ' : ''}${isScan ? 'scan' : 'stream'} ${JSON.stringify({ ...options, isReverse, limit })}`
+    const what = `${isFollower ? 'follower ' : ''}${isScan ? 'scan' : 'stream'} ${JSON.stringify({ ...options, isReverse, limit, key })}`
     const mayMiss = model.dropping > 0 || isFollower || this.keeps
     this.begin(what, mayMiss || from > 0 ? ['ERR_LOG_SEQ_RETAINED'] : [], async () => {
       const items = []
       const all = { ...options, reverse: isReverse, limit, ...(skips && { onRetained: 'skip' }) }
+      if (key !== null) all.where = { path: 'key', equals: key }
       try {
         if (isScan) {
           await log.scan(all, ({ buffer, seqs, starts, ends, count }) => {
@@ -291,6 +298,7 @@ class Run {
         if (isExpected || err.code === 'ERR_LOG_CLOSED') return
         throw err
       }
+      if (key !== null && items.some(({ value }) => value.key !== key)) model.fail(`${what}: other keys`)
       model.check(what, items, mark, { from, stop, isReverse, isWhole: limit === -1, mayLag: isFollower, since })
     })
   }
