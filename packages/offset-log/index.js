@@ -20,6 +20,8 @@ const { OffsetLog } = require('./lib/offset-log')
  * @typedef {import('./lib/contract').AppendSyncOptions} AppendSyncOptions
  * @typedef {import('./lib/contract').Partition} Partition
  * @typedef {import('./lib/contract').Explanation} Explanation
+ * @typedef {import('./lib/index-seam').IndexSource} IndexSource
+ * @typedef {import('./lib/load').OpenRange} OpenRange
  * @typedef {import('./lib/contract').RecordRun} RecordRun
  * @typedef {import('./lib/contract').Lost} Lost
  * @typedef {import('./lib/contract').Recovery} Recovery
