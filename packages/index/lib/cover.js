@@ -57,12 +57,35 @@ class Covering {
       ...leaves.map(({ condition, isWanted }) => isWanted ? this.#ofCondition(condition) : null),
       ...nodes.map((node) => this.#ofPlan(node))
     ]
-    const known = parts.filter((part) => part !== null)
-    const isWhole = known.length === parts.length
+    const isWhole = !parts.includes(null)
+    const known = isAny ? parts.filter((part) => part !== null) : this.#narrow(parts.filter((part) => part !== null))
     if (isAny && !isWhole) return null
     if (!isAny && known.length === 0) return null
     if (known.length === 1 && isWhole) return known[0]
     return { kind: isAny ? 'any' : 'all', parts: known, isExact: false }
+  }
+
+  /**
+   * Two bounds of one number, each by itself, are one interval: each alone may say little.
+   * @param {Cover[]} parts  all of which a record must have
+   * @returns {Cover[]}
+   */
+  #narrow (parts) {
+    /** @type {Cover[]} */
+    const narrowed = []
+    for (const part of parts) {
+      const isOne = this.#isOneInterval(part)
+      const index = isOne ? narrowed.findIndex((other) => this.#isOneInterval(other) && other.slot === part.slot) : -1
+      if (index === -1) narrowed.push(part)
+      else narrowed[index] = intersect(/** @type {ValueCover} */ (narrowed[index]), /** @type {ValueCover} */ (part))
+    }
+    return narrowed
+  }
+
+  /** @param {Cover} cover @returns {cover is ValueCover} */
+  #isOneInterval (cover) {
+    // Elements of an array may be in one interval each.
+    return cover.kind === 'values' && cover.times.length === 0 && cover.numbers.length <= 1 && this.#paths[cover.slot].each === null
   }
 
   /** @param {Condition} condition @returns {Cover | null} */
@@ -175,6 +198,14 @@ class Covering {
     const known = numbers.filter(({ min, max }) => min <= max)
     return { kind: 'values', slot, numbers: known, times: [{ min, max }], isExact: false }
   }
+}
+
+/** @type {(a: ValueCover, b: ValueCover) => ValueCover} */
+function intersect (a, b) {
+  const [one, other] = [a.numbers[0], b.numbers[0]]
+  if (one === undefined || other === undefined) return { ...a, numbers: [], isExact: a.isExact && b.isExact }
+  const [min, max] = [Math.max(one.min, other.min), Math.min(one.max, other.max)]
+  return { ...a, numbers: min <= max ? [{ min, max }] : [], isExact: a.isExact && b.isExact }
 }
 
 /** @type {(a: readonly Step[], b: readonly Step[]) => boolean} */

@@ -28,7 +28,8 @@ function makeRecord (random) {
 
 function makeWhere (random, record) {
   const n = random(60) - 10
-  switch (random(12)) {
+  switch (random(13)) {
+    case 12: return [{ path: 'n', gte: n }, { path: 'n', lt: n + random(20) }, { path: 'items', includes: { path: 'id', lt: n } }].slice(random(2))
     case 0: return { path: 'type', equals: pick(random, ['post', 'vote', 'none', 5, null]) }
     case 1: return { path: 'key', in: Array.from({ length: random(12) }, () => `key ${random(220)}`) }
     case 2: return { path: 'n', gte: n, lt: n + random(20) }

@@ -1,8 +1,11 @@
 'use strict'
 // A tour of the package, in the order of its README.
 
+const fs = require('node:fs')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
+const { OffsetLog } = require('@millrace/offset-log')
+const { newPath } = require('@millrace/testkit')
 const { createIndex } = require('..')
 const { MemoryLog } = require('./memory-log')
 
@@ -94,6 +97,37 @@ tape('tour: explain says what is used, and why something is scanned', async (t) 
   log.append({ type: 'rare' })
   t.match(index.explain({ path: 'type', equals: 'rare' }).why, /not read these records yet/)
   await index.close()
+})
+
+tape('tour: two bounds of a number help together, also if each is a filter of its own', async (t) => {
+  const log = OffsetLog(newPath('log'), { codec: jsonCodec, index: createIndex([{ path: 'price', range: true }]) })
+  await log.append(Array.from({ length: 5000 }, (_, n) => ({ price: n % 1000 })))
+  await log.index.ready()
+  const where = [{ path: 'price', gte: 990 }, { path: 'price', lt: 992 }]
+  const { candidates, scanned } = await log.explain({ where })
+  t.deepEqual([candidates, scanned, await log.count({ where })], [10, null, 10])
+  t.equal(await log.count({ where: [{ path: 'price', gte: 992 }, { path: 'price', lt: 990 }] }), 0)
+  await log.close()
+})
+
+tape('tour: a compaction of a log that is opened without its index leaves nothing of the deleted records there', async (t) => {
+  const file = newPath('log')
+  const open = (index) => OffsetLog(file, { codec: jsonCodec, index })
+  const paths = [{ path: 'price', range: true }]
+  const log = open(createIndex(paths, { tuning: { recordsMax: 100 } }))
+  await log.append(Array.from({ length: 1000 }, (_, n) => ({ price: n })))
+  await log.index.ready()
+  await log.close()
+  const runs = () => fs.readdirSync(`${file}.index`)
+  t.ok(runs().length > 0)
+  const plain = open()
+  await plain.del(await plain.first({ values: false }))
+  await plain.compact()
+  t.deepEqual(runs(), [])
+  await plain.close()
+  const again = open(createIndex(paths))
+  t.equal(await again.count({ where: { path: 'price', lt: 10 } }), 9)
+  await again.close()
 })
 
 tape('tour: an index keeps up with its log, and is there at once when it is opened again', async (t) => {

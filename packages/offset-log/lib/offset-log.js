@@ -111,9 +111,9 @@ class Log extends BaseLog {
 
   /** The log is open. @param {import('./index-seam').Indexing} indexing */
   _openIndex (indexing) {
-    const { filename, since, durable, _file: file } = this
+    const { since, durable, _file: file } = this
     indexing.open({
-      folder: `${filename}.index`,
+      folder: this._indexFolder,
       storage: file.storage ?? fileStorage,
       isReadOnly: !this._isWritable,
       sync: () => this.sync()
@@ -206,10 +206,27 @@ class Log extends BaseLog {
     return callbackOrPromise(cb, (cb) => this._runWrite('compact', cb, (cb) => {
       if (this.supports.compact) {
         const compact = () => this._maintenance.compact()
-        return toCallback(this._indexing === null ? compact() : this._indexing.during(compact), cb)
+        return toCallback(this._indexing === null ? this._compactAlone(compact) : this._indexing.during(compact), cb)
       }
       cb(this._notSupported('compact', `${this._file.store.name} ties seqs to places in the file; convert it to the checked framing`))
     }), 'compact')
+  }
+
+  /**
+   * Deleted values are nowhere afterwards: an index that this log was opened without may have them, too.
+   * @template T
+   * @param {() => Promise<T>} compact
+   */
+  async _compactAlone (compact) {
+    const { store } = this._file
+    const compacted = await compact()
+    if (this._file.store !== store) await require('./index-files').removeIndexFiles(this._file.storage ?? fileStorage, this._indexFolder)
+    return compacted
+  }
+
+  /** Where an index is, if there is one. */
+  get _indexFolder () {
+    return `${this.filename}.index`
   }
 
   /** @type {(count: number, cb?: NodeCallback<import('./partitions').Partition[]>) => any} */
