@@ -3,6 +3,9 @@
 // only at those in which it is found. Which search, or none at all, is learned from the time that they take.
 
 const PLACES_MAX = 1024
+/** So few records, as those that an index names, are tested one by one: to search them would take longer. */
+const FEW = 8
+const FEW_SIZE = 64 * 1024
 /** So often every strategy is tried at first: there are few records then, and code that is new is slow. */
 const TRIAL_COUNT = 3
 /** A strategy that is not in use may be better by now: each use of another one multiplies its expected time by this. */
@@ -74,14 +77,20 @@ class Strategy {
  */
 function createSelect (test, searches, { alwaysSearches = false } = {}) {
   if (searches.length === 0) return undefined
-  const places = new Uint32Array(PLACES_MAX)
+  /** Made for the first search. @type {Uint32Array | null} */
+  let places = null
   /** @type {Select[]} */
-  const selects = searches.map(({ find }) => (records, picked) => selectFound(records, test, find, places, picked))
+  const selects = searches.map(({ find }) => (records, picked) => {
+    places ??= new Uint32Array(PLACES_MAX)
+    return selectFound(records, test, find, places, picked)
+  })
   if (!alwaysSearches) selects.push((records, picked) => selectTested(records, test, picked))
   const strategies = selects.map((select) => new Strategy(select))
   if (strategies.length === 1) return strategies[0].select
   return (records, picked) => {
     if (records.count === 0) return 0
+    const areFew = records.count <= FEW && sizeOf(records) <= FEW_SIZE
+    if (areFew && !alwaysSearches) return selectTested(records, test, picked)
     const fastest = strategies.reduce((best, one) => one.expected < best.expected ? one : best)
     for (const other of strategies) if (other !== fastest) other.decay()
     const started = performance.now()
@@ -144,7 +153,7 @@ function selectFound ({ buffer, starts, ends, count }, test, find, places, picke
  */
 function createUnionSearch (searches) {
   if (searches.length === 1) return searches[0]
-  let found = new Uint32Array(searches.length * PLACES_MAX)
+  let found = new Uint32Array(0)
   return {
     find (buf, from, to, places) {
       if (found.length < searches.length * places.length) found = new Uint32Array(searches.length * places.length)
@@ -166,9 +175,11 @@ function createUnionSearch (searches) {
  * @returns {Search}
  */
 function createCheckedSearch ({ find }, mayBe) {
-  const found = new Uint32Array(PLACES_MAX)
+  /** @type {Uint32Array | null} */
+  let room = null
   return {
     find (buf, from, to, places) {
+      const found = room ??= new Uint32Array(PLACES_MAX)
       let count = 0
       for (let at = from; ;) {
         const foundCount = find(buf, at, to, found)

@@ -189,11 +189,19 @@ class SearchedPart {
  */
 function createTextSearch (texts) {
   const [{ mayBeSpelled }] = texts
-  let chosen = new SearchedPart(texts, 0, Math.min(...texts.map(({ size }) => size)), FALSE_POSITIVES_FIRST)
+  // Made for the first search: a filter whose records an index finds may never search.
+  /** @type {SearchedPart | null} */
+  let chosen = null
+  const chooseFirst = () => {
+    const size = Math.min(...texts.map(({ size }) => size))
+    return new SearchedPart(texts, 0, size, FALSE_POSITIVES_FIRST)
+  }
 
-  /** @type {(buf: Buffer, word: number, mark: number, pos: number, start: number, end: number) => boolean} */
-  const isThere = (buf, word, mark, pos, start, end) => {
-    const { literals, words } = chosen
+  /**
+   * @type {(part: SearchedPart, buf: Buffer, word: number, mark: number, pos: number, start: number, end: number) =>
+   *   boolean}
+   */
+  const isThere = ({ literals, words }, buf, word, mark, pos, start, end) => {
     if (mayBeSpelled(buf, start, pos)) return true
     if (mark === ELSEWHERE) return false
     if (mark !== SEVERAL) return texts[0].isAround(buf, start, end, pos - mark + 1, mark - 1, literals[0])
@@ -211,14 +219,15 @@ function createTextSearch (texts) {
     const last = end - WORD_SIZE
     let before = start
     for (;;) {
-      const { words: { marks }, stride } = chosen
+      const part = chosen ??= chooseFirst()
+      const { words: { marks }, stride } = part
       const pos = findMarked(view, marks, before + stride - 1, last, stride)
-      chosen.searched += Math.min(pos, last) - before
+      part.searched += Math.min(pos, last) - before
       if (pos > last) return -1
       const word = view.getInt32(pos, true)
       const mark = marks[hashWord(word)]
-      if (isThere(buf, word, mark, pos, start, end)) return pos
-      if (chosen.addFalsePositive(mark, word)) chosen = chosen.narrow(texts)
+      if (isThere(part, buf, word, mark, pos, start, end)) return pos
+      if (part.addFalsePositive(mark, word)) chosen = part.narrow(texts)
       before = pos + 1
     }
   }

@@ -57,6 +57,16 @@ tape('select: records in which nothing is found are not looked at', (t) => {
   t.end()
 })
 
+tape('select: few records are tested, since to search them takes longer', (t) => {
+  const search = createLetterSearch('A')
+  const selectOf = createSelect(isUpperA, [search])
+  t.deepEqual(select(selectOf, makeRecords('xAxxAxA')), [1, 4, 6])
+  t.equal(search.calls, 0)
+  for (let round = 0; round < 4; round++) t.deepEqual(select(selectOf, makeRecords('xAxxAxAxAxxAxA')), [1, 4, 6, 8, 11, 13])
+  t.ok(search.calls > 0)
+  t.end()
+})
+
 tape('select: more places than are noted at once, and places beside the records', (t) => {
   const selectOf = createSelect(isUpperA, [createLetterSearch('A')], { alwaysSearches: true })
   t.equal(select(selectOf, makeRecords('A'.repeat(5000))).length, 5000)

@@ -8,7 +8,7 @@ const { LogError } = require('@millrace/errors')
 const { Getter } = require('../getter')
 const { RecordRun } = require('../record-run')
 
-const BUFFER_SIZE = 16 * 1024
+const BUFFER_SIZE = 1024
 /** What is delivered at once: at most so many records, and not many more bytes. */
 const COUNT_MAX = 1024
 const RUN_SIZE = 256 * 1024
