@@ -6,7 +6,8 @@ const path = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
 const { SegmentedLog, findMissingSegments, listSegments } = require('@millrace/segmented-log')
 const { createLineCodec, createTally } = require('./line-codecs')
-const { chooseCodec, guessCodec, identify, isFolder, whole } = require('./source')
+const { findIndex } = require('./log-index')
+const { chooseCodec, guessCodec, hasFilter, identify, isFolder, openIdentified, whole } = require('./source')
 const { framingOf } = require('../open')
 
 /** @typedef {import('./source').OpenedSource} OpenedSource */
@@ -27,9 +28,11 @@ async function openFolder (folder, options) {
   })
   const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
   const tally = createTally()
-  const log = SegmentedLog(folder, { flags: 'r', codec: createLineCodec(chosen, raw, tally) })
+  const index = hasFilter(options) ? await findIndex(identity.path, chosen) : null
+  const log = openIdentified(identity, createLineCodec(chosen, raw, tally), index)
   await log.ready()
-  return { ...whole(/** @type {any} */ (log)), tally, identity, codec: chosen, close: () => log.close() }
+  await index?.loaded()
+  return { ...whole(log), tally, identity, codec: chosen, index, close: () => log.close() }
 }
 
 /** @param {string} folder */

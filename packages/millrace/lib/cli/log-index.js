@@ -1,8 +1,9 @@
 'use strict'
-// The index that lies beside a log, in the folder `<log>.index`: what commands know of it, and how they open a log with
-// it. Only the commands that need it load the package.
+// The index that lies beside a log, in the folder `<log>.index`, or in `index` of a folder of segments: what commands
+// know of it, and how they open a log with it. Only the commands that need it load the package.
 
 const fs = require('node:fs')
+const { join } = require('node:path')
 const { fileStorage } = require('@millrace/block-file')
 const { codecs } = require('../open')
 
@@ -20,7 +21,7 @@ const INDEXED_FRAMINGS = ['checked', 'lines']
 
 /** @param {string} path  of a log */
 function folderOf (path) {
-  return `${path}.index`
+  return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ? join(path, 'index') : `${path}.index`
 }
 
 /** @param {string} path  of a log @returns {Promise<RunInfo[]>} */
@@ -97,7 +98,7 @@ class CommandIndex {
 }
 
 /**
- * @param {string} path  of a log of one file
+ * @param {string} path  of a log, but of slots
  * @param {CodecName} codec
  * @param {{ keepsUp?: boolean }} [options]
  * @returns {Promise<CommandIndex | null>}  null if there is none

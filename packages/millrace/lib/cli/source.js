@@ -154,9 +154,10 @@ function hasFilter ({ where, since, until, level, explain }) {
  * @param {import('./log-index').CommandIndex | null} [index]
  * @returns {Log}
  */
-function openIdentified ({ path, framing }, codec, index = null) {
-  const storage = storageOf(path)
-  return OffsetLog(path, { flags: 'r', framing: framing ?? framingOf(path), codec, storage, ...(index && { index }) })
+function openIdentified ({ path, framing, segments }, codec, index = null) {
+  const options = { flags: /** @type {const} */ ('r'), codec, ...(index && { index }) }
+  if (segments !== undefined) return /** @type {any} */ (require('@millrace/segmented-log').SegmentedLog(path, options))
+  return OffsetLog(path, { ...options, framing: framing ?? framingOf(path), storage: storageOf(path) })
 }
 
 /** What is the same of all logs with one order of seqs. @param {Log} log */
@@ -278,6 +279,7 @@ exports.isFolder = isFolder
 exports.storageOf = storageOf
 exports.findLog = findLog
 exports.guessCodec = guessCodec
+exports.hasFilter = hasFilter
 exports.identify = identify
 exports.openIdentified = openIdentified
 exports.openSource = openSource

@@ -3,6 +3,7 @@
 const fs = require('node:fs')
 const { fileStorage } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
+const { SegmentedLog, listSegments } = require('@millrace/segmented-log')
 const { escapeControls } = require('@millrace/flow')
 const { createLineCodec } = require('../line-codecs')
 const { CommandIndex, INDEXED, INDEXED_FRAMINGS, findPaths, folderOf, listIndex } = require('../log-index')
@@ -26,11 +27,11 @@ const ACTIONS = ['list', 'verify', 'drop']
 exports.command = {
   name: 'index',
   summary: 'makes an index of fields beside a log, lists it, verifies it or removes it',
-  details: 'With --path or --range, it reads the records that are not indexed yet, and writes FILE.index; cat, tail, count and ' +
+  details: 'With --path or --range, it reads the records that are not indexed yet, and writes FILE.index, or FOLDER/index; cat, tail, count and ' +
     'export with --where use it by themselves, and scan what was appended since. To bring it up to date, run the same command ' +
     'again. Other paths replace the index. No other process may write the log meanwhile; a program keeps an index up to date ' +
     'with the option index of open. Without an option, it lists the index. Checked logs of JSON and binary records can have one, and text files of JSON Lines.',
-  arguments: [{ name: 'file', description: 'the log: a file' }],
+  arguments: [{ name: 'file', description: 'the log: a file, or a folder of segments' }],
   options: [
     {
       flags: '--path <path>',
@@ -65,12 +66,19 @@ exports.command = {
     }
     if (options.all && !options.verify) throw misuse('--all needs --verify')
     if (args.file === '-') throw misuse('a log on standard input has no files beside it; give the path of a log')
-    if (isFolder(args.file)) await require('../folder').refuseFolder(args.file, 'the command makes an index of one file')
     if (options.drop) return drop(call)
-    const identity = await identify(args.file)
+    const identity = isFolder(args.file) ? await identifySegments(args.file) : await identify(args.file)
     if (paths.length > 0) return build(call, identity, paths)
     return options.verify ? verify(call, identity) : list(call, identity)
   }
+}
+
+/** @param {string} folder @returns {Promise<Identity>} */
+async function identifySegments (folder) {
+  const { identifyFolder, refuseFolder } = require('../folder')
+  const isOfSlots = require('../slots').listSlots(folder).length > 0
+  if (isOfSlots || (await listSegments(folder)).length === 0) await refuseFolder(folder, 'the command makes an index of one log')
+  return identifyFolder(folder)
 }
 
 /** @param {Record<string, any>} options @returns {PathOptions[]} */
@@ -86,7 +94,7 @@ async function chooseIndexed ({ options }, identity) {
     throw new LogError('ERR_NOT_SUPPORTED', `${path} is a log of ${framing}, beside which no index is kept; millrace convert makes ` +
       'a checked log of it')
   }
-  const codec = options.codec ?? await chooseCodec(identity)
+  const codec = options.codec ?? /** @type {any} */ (identity).guessed ?? await chooseCodec(identity)
   if (!INDEXED.includes(codec)) throw misuse(`${path} has records of bytes, which have no fields`)
   return codec
 }
@@ -100,7 +108,7 @@ async function build (call, identity, paths) {
   const progress = shell.progress('indexing')
   const onProgress = (/** @type {number} */ seq, /** @type {number} */ end) => progress.update(seq, end)
   const index = new CommandIndex(folderOf(identity.path), paths, codec, { onProgress })
-  const log = open(identity.path, { codec: codecs[codec], mustExist: true, index: /** @type {any} */ (index) })
+  const log = openToWrite(identity, codec, index)
   let status
   try {
     await log.ready()
@@ -121,6 +129,12 @@ async function build (call, identity, paths) {
   if (options.json) return shell.print(JSON.stringify({ path: index.folder, paths: names, records, runs, size }))
   shell.print(`${countRecords(records)} indexed by ${escapeControls(formatIndexPaths(paths))}`)
   shell.print(`${escapeControls(index.folder)}: ${describeSize(size)}, ${describeShare(size, identity.size)}`)
+}
+
+/** @type {(identity: Identity, codec: CodecName, index: CommandIndex) => any} */
+function openToWrite ({ path, segments }, codec, index) {
+  if (segments !== undefined) return SegmentedLog(path, { codec: codecs[codec], index })
+  return open(path, { codec: codecs[codec], mustExist: true, index: /** @type {any} */ (index) })
 }
 
 /** @param {number} size @param {number} logSize */
