@@ -112,7 +112,7 @@ tape('asked: times are spelled as the command takes them', async (t) => {
 tape('asked: a refused parameter is named, with the nearest one and all that there are', async (t) => {
   const { ask } = await serveThree(t)
   const detailOf = async (path) => (await ask(path)).body.detail
-  const all = 'gt, gte, lt, lte, since, until, where, limit, reverse'
+  const all = 'gt, gte, lt, lte, since, until, where, limit, reverse, explain'
   t.equal(await detailOf('/v1/logs/a?limt=1'), `this path has no parameter "limt"; did you mean limit? If not, it has ${all}`)
   t.equal(await detailOf('/v1/logs/a?x=1'), `this path has no parameter "x"; it has ${all}`)
   t.equal(await detailOf('/v1/logs?limit=1'), 'this path has no parameter "limit"; it has none')
