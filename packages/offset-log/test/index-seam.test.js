@@ -21,7 +21,7 @@ const KINDS = [
   ['checked', 'json'], ['checked', 'canonical'], ['checked', 'dictionary'], ['lines', 'json'], ['offset32', 'json'],
   ['offset53', 'canonical']
 ]
-const ROUND_COUNT = inQuickRuns(8, 2)
+const ROUND_COUNT = inQuickRuns(4, 2)
 const READ_COUNT = 30
 
 const newPath = () => path.join(temporaryFolder(), 'log')
