@@ -1,5 +1,5 @@
 'use strict'
-// Small files that are read and replaced as a whole: a crash leaves the old one or the new one.
+// Small files that are read, replaced and removed as a whole: a crash leaves the old one or the new one.
 
 const path = require('node:path')
 const { promisesOf, toPromise } = require('@millrace/flow')
@@ -48,11 +48,45 @@ async function replaceFile (storage, file, bytes) {
   await promisesOf(storage).syncFolder(path.dirname(file))
 }
 
+/**
+ * Lists the names in a folder.
+ * @param {Storage} storage
+ * @param {string} folder
+ * @returns {Promise<string[]>}  none if there is no such folder, or the storage cannot list one
+ */
+async function listFiles (storage, folder) {
+  if (storage.listFolder === undefined) return []
+  return await promisesOf(storage).listFolder(folder).catch(unlessMissing) ?? []
+}
+
+/**
+ * Removes files of a folder; then the folder is synced, if one was there.
+ * @param {Storage} storage
+ * @param {string} folder
+ * @param {(name: string) => boolean} isGone  whether this one is removed
+ * @returns {Promise<number>}  how many there were; 0 if there is no such folder, or the storage cannot list one
+ */
+async function removeFiles (storage, folder, isGone) {
+  const { unlink, syncFolder } = promisesOf(storage)
+  const names = (await listFiles(storage, folder)).filter(isGone)
+  // Another process may remove the same files.
+  for (const name of names) await unlink(path.join(folder, name)).catch(unlessMissing)
+  if (names.length > 0) await syncFolder(folder)
+  return names.length
+}
+
+/** @param {any} err */
+function unlessMissing (err) {
+  if (err.code !== 'ENOENT' && err.code !== 'ENOTDIR') throw err
+}
+
 /** @param {any} err @returns {null} */
 function orMissing (err) {
   if (err.code === 'ENOENT') return null
   throw err
 }
 
+exports.listFiles = listFiles
 exports.readFile = readFile
+exports.removeFiles = removeFiles
 exports.replaceFile = replaceFile

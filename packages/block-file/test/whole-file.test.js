@@ -1,9 +1,9 @@
 'use strict'
-// Files that are replaced as a whole: after a power cut at any step there is the old one or the new one.
+// Files that are replaced as a whole: after a power cut at any step there is the old one or the new one. And removed.
 
 const tape = require('tape')
 const { SimulatedDisk, createRandom } = require('@millrace/testkit')
-const { readFile, replaceFile } = require('..')
+const { listFiles, readFile, removeFiles, replaceFile } = require('..')
 
 const FILE = '/folder/state'
 const seed = Date.now() % 2 ** 31
@@ -29,4 +29,26 @@ tape(`replaceFile: a power cut leaves the old file or the new one (seed ${seed})
   }
   t.ok(counts.old > 0, `${counts.old} old, ${counts.new} new`)
   t.ok((await readFile(disk.crash(() => 0).storage, FILE)).equals(after), 'and the new one once it has ended')
+})
+
+tape('removeFiles: those that are asked for are gone, also after a power cut; others stay', async (t) => {
+  const disk = new SimulatedDisk()
+  for (const name of ['a.run', 'b.run', 'notes']) await replaceFile(disk.storage, `/folder/${name}`, Buffer.from(name))
+  const isRun = (name) => name.endsWith('.run')
+  t.equal(await removeFiles(disk.storage, '/folder', isRun), 2)
+  t.deepEqual(await listFiles(disk.storage, '/folder'), ['notes'])
+  t.deepEqual(await listFiles(disk.crash(() => 0).storage, '/folder'), ['notes'])
+  t.equal(await removeFiles(disk.storage, '/folder', isRun), 0)
+})
+
+tape('removeFiles: what is missing is no failure; another failure is one', async (t) => {
+  const { storage } = new SimulatedDisk()
+  for (const name of ['a', 'b']) await replaceFile(storage, `/folder/${name}`, Buffer.from(name))
+  const failing = (code) => ({ ...storage, unlink: (file, cb) => cb(Object.assign(new Error(code), { code })) })
+  t.equal(await removeFiles(failing('ENOENT'), '/folder', () => true), 2, 'another process was quicker')
+  await removeFiles(failing('EACCES'), '/folder', () => true).then(() => t.fail(), ({ code }) => t.equal(code, 'EACCES'))
+  t.equal(await removeFiles(storage, '/nowhere', () => true), 0)
+  t.deepEqual(await listFiles(storage, '/nowhere'), [])
+  t.equal(await removeFiles({ ...storage, listFolder: undefined }, '/folder', () => true), 0)
+  t.equal((await listFiles(storage, '/folder')).length, 2)
 })

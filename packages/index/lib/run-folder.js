@@ -1,12 +1,11 @@
 'use strict'
 // The folder of the run files: which of them belong to the log as it is now, new ones, merged ones, and those that go.
 
-const path = require('node:path')
-const { promisesOf } = require('@millrace/flow')
+const { listFiles, removeFiles } = require('@millrace/block-file')
 const { writeBlock, writeMerged } = require('./build')
 const { DamagedRun, MISSING, RUN_NAME, RUN_SIZE_MAX, UNFINISHED_NAME } = require('./run-format')
 const { PageCache, openRun } = require('./run')
-const { listFolder } = require('./run-list')
+const { isRunFile } = require('./run-list')
 const { writeRunFile } = require('./run-writer')
 
 /** While runs are merged, their pages are read once. */
@@ -31,7 +30,6 @@ class RunFolder {
   #discarded = new Set()
   /** Runs that are not closed yet. @type {Set<Promise<void>>} */
   #closing = new Set()
-  #storage
 
   /**
    * @param {Host} host
@@ -41,7 +39,6 @@ class RunFolder {
    */
   constructor (host, paths, fanOut, recordsMax) {
     this.#host = host
-    this.#storage = promisesOf(host.storage)
     this.#paths = JSON.stringify(paths.map(({ steps, each, range }) => [steps, each, range]))
     this.#fanOut = fanOut
     this.#recordsMax = recordsMax
@@ -77,7 +74,7 @@ class RunFolder {
   }
 
   #list () {
-    return listFolder(this.#host.storage, this.#host.folder)
+    return listFiles(this.#host.storage, this.#host.folder)
   }
 
   /** @param {string} name @returns {Promise<Run | null>}  null if it is not one of the log */
@@ -274,25 +271,25 @@ class RunFolder {
 
   /** Removes the files that can go. */
   async clean () {
-    // A follower leaves all to the writer.
-    if (this.#host.isReadOnly) return
-    await this.close()
-    for (const name of this.#discarded) {
-      await this.#storage.unlink(path.join(this.#host.folder, name)).catch((err) => {
-        if (!MISSING.includes(err.code)) throw err
-      })
-      this.#discarded.delete(name)
-    }
+    const names = new Set(this.#discarded)
+    if (names.size > 0) await this.#remove((name) => names.has(name))
   }
 
   /** Removes all files; then none of their bytes can be found by name. @param {readonly Run[]} runs  that are open */
   async empty (runs) {
     this.discard(runs)
-    const names = await this.#list()
-    for (const name of names) if (RUN_NAME.test(name) || UNFINISHED_NAME.test(name)) this.#discarded.add(name)
-    if (this.#host.isReadOnly || this.#discarded.size === 0) return
-    await this.clean()
-    await this.#storage.syncFolder(this.#host.folder)
+    await this.#remove(isRunFile)
+  }
+
+  /** @param {(name: string) => boolean} isGone */
+  async #remove (isGone) {
+    // A follower leaves all to the writer.
+    if (this.#host.isReadOnly) return
+    // Of what is discarded meanwhile, the files may be missing in the list.
+    const names = [...this.#discarded].filter(isGone)
+    await this.close()
+    await removeFiles(this.#host.storage, this.#host.folder, isGone)
+    for (const name of names) this.#discarded.delete(name)
   }
 
   /** Waits until what was discarded is closed. */

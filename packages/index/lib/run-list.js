@@ -2,8 +2,7 @@
 // The run files of a folder, whichever log they are of: for tools that list or remove them, and that must know which
 // paths an index was declared with.
 
-const path = require('node:path')
-const { promisesOf } = require('@millrace/flow')
+const { listFiles, removeFiles } = require('@millrace/block-file')
 const { parsePaths } = require('./paths')
 const { DamagedRun, MISSING, RUN_NAME, UNFINISHED_NAME } = require('./run-format')
 const { PageCache, openRun } = require('./run')
@@ -31,7 +30,7 @@ const { PageCache, openRun } = require('./run')
 async function listRuns (storage, folder) {
   /** @type {RunInfo[]} */
   const runs = []
-  for (const name of await listFolder(storage, folder)) {
+  for (const name of await listFiles(storage, folder)) {
     if (!RUN_NAME.test(name)) continue
     const run = await readRun(storage, folder, name)
     if (run !== null) runs.push(run)
@@ -73,29 +72,15 @@ function toOptions (paths) {
  * @param {string} folder  `<log>.index`
  * @returns {Promise<number>}  how many there were
  */
-async function removeRuns (storage, folder) {
-  const promised = promisesOf(storage)
-  const names = (await listFolder(storage, folder)).filter((name) => RUN_NAME.test(name) || UNFINISHED_NAME.test(name))
-  for (const name of names) {
-    await promised.unlink(path.join(folder, name)).catch((err) => {
-      if (!MISSING.includes(err.code)) throw err
-    })
-  }
-  if (names.length > 0) await promised.syncFolder(folder)
-  return names.length
+function removeRuns (storage, folder) {
+  return removeFiles(storage, folder, isRunFile)
 }
 
-/** @param {Storage} storage @param {string} folder @returns {Promise<string[]>} */
-async function listFolder (storage, folder) {
-  if (storage.listFolder === undefined) return []
-  try {
-    return await promisesOf(storage).listFolder(folder)
-  } catch (/** @type {any} */ err) {
-    if (MISSING.includes(err.code)) return []
-    throw err
-  }
+/** Whether it is the name of a run, or of one that was not finished. @param {string} name */
+function isRunFile (name) {
+  return RUN_NAME.test(name) || UNFINISHED_NAME.test(name)
 }
 
-exports.listFolder = listFolder
+exports.isRunFile = isRunFile
 exports.listRuns = listRuns
 exports.removeRuns = removeRuns

@@ -3,7 +3,7 @@
 // methods.
 
 const { nextTick } = require('node:process')
-const { BlockFile, NewFile, fileStorage, resolvePath } = require('@millrace/block-file')
+const { BlockFile, NewFile, fileStorage, removeFiles, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
 const {
   abortable, callbackOrPromise, createObservable, describe, Lifecycle, promisesOf, toCallback
@@ -17,6 +17,9 @@ const { load, loadNew, newStores } = require('./load')
 const { Maintenance, Replacement } = require('./maintenance')
 const { parseAppend, parseFlush, parseOptions } = require('./options')
 const { KeepAlive, WaitingStreams } = require('./stream')
+
+/** The names of an index's files; those that are not finished, too. */
+const RUN_FILE = /\.run(\.new)?$/
 
 /** @typedef {import('./options').OffsetLogOptions} OffsetLogOptions */
 /** @typedef {import('./load').LogFile} LogFile */
@@ -220,7 +223,9 @@ class Log extends BaseLog {
   async _compactAlone (compact) {
     const { store } = this._file
     const compacted = await compact()
-    if (this._file.store !== store) await require('./index-files').removeIndexFiles(this._file.storage ?? fileStorage, this._indexFolder)
+    if (this._file.store !== store) {
+      await removeFiles(this._file.storage ?? fileStorage, this._indexFolder, (name) => RUN_FILE.test(name))
+    }
     return compacted
   }
 

@@ -9,8 +9,7 @@
 
 const path = require('node:path')
 const { crc32 } = require('node:zlib')
-const { readFile, replaceFile } = require('@millrace/block-file')
-const { promisesOf } = require('@millrace/flow')
+const { listFiles, readFile, replaceFile } = require('@millrace/block-file')
 const { Problem } = require('../problem')
 const { Tally, formatDay, parseDay } = require('./tally')
 
@@ -38,8 +37,8 @@ class CountFiles {
 
   /** The days that have a file of their own. @returns {Promise<Set<number>>} */
   async listDays () {
-    const names = await promisesOf(this.#storage).listFolder(this.#folder).catch(orMissing)
-    return new Set((names ?? []).flatMap((name) => parseDay(DAY.exec(name)?.[1] ?? '') ?? []))
+    const names = await listFiles(this.#storage, this.#folder)
+    return new Set(names.flatMap((name) => parseDay(DAY.exec(name)?.[1] ?? '') ?? []))
   }
 
   /** @returns {Promise<Saved | null>}  null if there is no file @throws {Problem} */
@@ -106,12 +105,6 @@ function checksum (json) {
 /** The counts cannot be right. @param {string} reason */
 function stale (reason) {
   return new Problem(503, `the counts do not fit the log: ${reason}. POST /v1/se/counts counts again`, { code: 'counts_stale' })
-}
-
-/** @param {any} err @returns {null} */
-function orMissing (err) {
-  if (err.code === 'ENOENT') return null
-  throw err
 }
 
 exports.CountFiles = CountFiles
