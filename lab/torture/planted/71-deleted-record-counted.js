@@ -4,7 +4,7 @@
 exports.why = 'deleted records are counted'
 exports.oracle = 'index-answers'
 exports.patches = [{
-  file: 'packages/index/lib/log-index.js',
+  file: 'packages/index/lib/indexer.js',
   find: "if (segment !== null && 'isClean' in segment) segment.isClean = false",
   replace: ''
 }]

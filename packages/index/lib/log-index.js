@@ -1,18 +1,16 @@
 'use strict'
-// The index of one log: opens its runs, keeps up with the log in the background, and answers what a filter needs.
+// The index of one log: answers what a filter needs, and keeps up with the log in the background. What it knows is in
+// the Indexer.
 
 const { performance } = require('node:perf_hooks')
 const { setImmediate, setTimeout, clearTimeout } = require('node:timers')
 const { Turns } = require('@millrace/flow')
-const { Block, RECORDS_MAX } = require('./block')
-const { Coverage } = require('./coverage')
+const { RECORDS_MAX } = require('./block')
 const { countMatches } = require('./count')
 const { Covering } = require('./cover')
 const { explainParts } = require('./explain')
-const { addRecords, createKeys } = require('./extract')
-const { Hasher, createKey } = require('./hash')
+const { Indexer } = require('./indexer')
 const { Parts } = require('./parts')
-const { Run } = require('./run')
 const { RunFolder } = require('./run-folder')
 
 /** After an append others probably follow: their keys are noted together. */
@@ -20,8 +18,6 @@ const WAIT_MS = 20
 const RETRY_MS = 10_000
 /** How often a reader looks for the runs that the writer of its log has made. */
 const LOOK_MS = 1000
-/** Blocks in memory: if they cannot be written, the rest of the log is scanned. */
-const BLOCKS_MAX = 8
 /** So many adjacent runs of about one size become one. */
 const FAN_OUT = 8
 
@@ -74,10 +70,8 @@ class LogIndex {
   #paths
   #host
   #tuning
-  #coverage = new Coverage()
   #folder
-  #hasher
-  #keys
+  #indexer
   #opened
   /** Whether it shall look again what there is to do. */
   #isAwoken = false
@@ -93,10 +87,6 @@ class LogIndex {
   #failure = null
   #isClosed = false
   #isPaused = false
-  /** Counts what made everything before it worthless: a compaction or a drop. */
-  #generation = 0
-  /** The block that a scan is filling, and up to where. @type {{ block: Block, to: number } | null} */
-  #filling = null
 
   /** @param {readonly DeclaredPath[]} paths @param {Host} host @param {Tuning} tuning */
   constructor (paths, host, tuning) {
@@ -104,14 +94,8 @@ class LogIndex {
     this.#host = host
     this.#tuning = { hashBits: 32, recordsMax: RECORDS_MAX, fanOut: FAN_OUT, waitMs: WAIT_MS, keepsUp: true, ...tuning }
     this.#folder = new RunFolder(host, paths, this.#tuning.fanOut, this.#tuning.recordsMax)
-    this.#hasher = this.#createHasher(createKey())
-    this.#keys = createKeys(host.codec, paths, this.#hasher)
+    this.#indexer = new Indexer(paths, host, this.#folder, this.#tuning, () => !this.#isClosed && !this.#isPaused)
     this.#opened = this.#open()
-  }
-
-  /** @param {Buffer} key */
-  #createHasher (key) {
-    return new Hasher(key, this.#tuning.hashBits)
   }
 
   async #open () {
@@ -119,29 +103,9 @@ class LogIndex {
     this.#wake(0)
   }
 
-  /** Takes the runs that are in the folder, and lets go of those that are not. */
   async #load () {
-    const generation = this.#generation
     this.#loadedMs = performance.now()
-    const runs = await this.#folder.load(this.#coverage.runs)
-    if (generation !== this.#generation || this.#isClosed) {
-      for (const run of runs) await run.close()
-      return
-    }
-    const [first] = runs
-    const isOtherKey = first !== undefined && !Buffer.from(first.footer.key, 'hex').equals(this.#hasher.key)
-    if (isOtherKey) {
-      this.#hasher = this.#createHasher(Buffer.from(first.footer.key, 'hex'))
-      this.#keys = createKeys(this.#host.codec, this.#paths, this.#hasher)
-    }
-    const kept = this.#coverage.segments.filter((segment) => {
-      if (segment instanceof Run) return runs.includes(segment)
-      return !isOtherKey && runs.every(({ from, to }) => to <= segment.from || from >= segment.to)
-    })
-    const gone = this.#coverage.segments.filter((segment) => !kept.includes(segment))
-    this.#coverage.remove(gone)
-    this.#folder.discard(gone.filter((segment) => segment instanceof Run))
-    for (const run of runs) if (!kept.includes(run)) this.#coverage.add(run)
+    await this.#indexer.load()
   }
 
   // Answers.
@@ -191,13 +155,13 @@ class LogIndex {
     let covering = null
     /** @type {import('./cover').Cover | null} */
     let cover = null
-    let hasher = this.#hasher
+    let { hasher } = this.#indexer
     return {
-      coverage: this.#coverage,
-      onDamaged: (/** @type {Run} */ run) => this.#noteDamaged(run),
+      coverage: this.#indexer.coverage,
+      onDamaged: (/** @type {import('./run').Run} */ run) => this.#noteDamaged(run),
       cover: () => {
-        if (covering === null || hasher !== this.#hasher) {
-          hasher = this.#hasher
+        if (covering === null || hasher !== this.#indexer.hasher) {
+          hasher = this.#indexer.hasher
           covering = new Covering(this.#paths, hasher)
           cover = covering.find(where)
         }
@@ -213,10 +177,9 @@ class LogIndex {
     return { from: Math.max(start, from ?? start), to: Math.min(end, to ?? end), reverse }
   }
 
-  /** @param {Run} run  whose file is not what was written: its range is scanned, and built again */
+  /** @param {import('./run').Run} run  whose file is not what was written: its range is scanned, and built again */
   #noteDamaged (run) {
-    this.#coverage.remove([run])
-    this.#folder.discard([run])
+    this.#indexer.remove([run])
     this.#wake(0)
   }
 
@@ -229,7 +192,7 @@ class LogIndex {
 
   /** More is on stable storage. @param {number} [end] */
   synced (end) {
-    if (this.#coverage.blocks.some(({ isSealed }) => isSealed)) this.#wake(this.#tuning.waitMs)
+    if (this.#indexer.coverage.blocks.some(({ isSealed }) => isSealed)) this.#wake(this.#tuning.waitMs)
   }
 
   /**
@@ -238,12 +201,7 @@ class LogIndex {
    * @param {readonly number[]} seqs
    */
   deleted (seqs) {
-    for (const seq of seqs) {
-      const { segment } = this.#coverage.at(seq)
-      if (segment !== null && 'isClean' in segment) segment.isClean = false
-      const filling = this.#filling
-      if (filling !== null && seq >= filling.block.from && seq < filling.to) filling.block.isClean = false
-    }
+    this.#indexer.noteDeleted(seqs)
   }
 
   /** A compaction begins: until `compacted` nothing is read or written. */
@@ -258,18 +216,11 @@ class LogIndex {
    * @returns {Promise<void>}  once the files are gone
    */
   async compacted (hasChanged = true) {
-    const runs = hasChanged ? this.#reset() : []
+    const runs = hasChanged ? this.#indexer.reset() : []
     this.#isPaused = false
     await this.#settled()
     if (hasChanged) await this.#folder.empty(runs)
     this.#wake(0)
-  }
-
-  /** Forgets everything, before the call returns. */
-  #reset () {
-    this.#generation++
-    this.#filling = null
-    return this.#coverage.clear().filter((segment) => segment instanceof Run)
   }
 
   /**
@@ -278,7 +229,7 @@ class LogIndex {
    * @returns {Promise<void>}  once the runs of the new file are there
    */
   async replaced () {
-    for (const run of this.#reset()) await run.close()
+    for (const run of this.#indexer.reset()) await run.close()
     await this.refresh()
   }
 
@@ -309,7 +260,7 @@ class LogIndex {
   /** As `ready`; and then the last records are in a run too, however few they are: for who closes the log then. */
   async flush () {
     await this.ready()
-    for (const block of this.#coverage.blocks) if (block.count > 0) block.isSealed = true
+    this.#indexer.seal()
     await this.ready()
   }
 
@@ -321,10 +272,10 @@ class LogIndex {
 
   /** @returns {IndexStatus} */
   status () {
-    const { runs, blocks } = this.#coverage
+    const { runs, blocks } = this.#indexer.coverage
     return {
       paths: this.#paths.map(({ name }) => name),
-      isReady: this.#coverage.firstGap(this.#host.start, this.#host.end) === null,
+      isReady: this.#indexer.coverage.firstGap(this.#host.start, this.#host.end) === null,
       runs: runs.length,
       records: runs.reduce((sum, { records }) => sum + records, 0),
       tail: blocks.reduce((sum, { count }) => sum + count, 0),
@@ -335,7 +286,7 @@ class LogIndex {
 
   /** Removes the index from the disk. It is built again when the log is opened with it the next time. */
   async drop () {
-    const runs = this.#reset()
+    const runs = this.#indexer.reset()
     await this.close()
     await this.#folder.empty(runs)
   }
@@ -344,17 +295,18 @@ class LogIndex {
   async close () {
     this.#isClosed = true
     if (this.#timer !== null) clearTimeout(this.#timer)
+    const runs = this.#indexer.reset()
     await this.#opened
     await this.#loads.settled()
     await this.#settled()
-    for (const segment of this.#coverage.clear()) if (segment instanceof Run) await segment.close()
+    for (const run of runs) await run.close()
     await this.#folder.close()
   }
 
   // Background work: one thing at a time.
 
   #isBehind () {
-    return this.#nextGap() !== null
+    return this.#indexer.nextGap() !== null
   }
 
   #wakeIfBehind () {
@@ -395,9 +347,9 @@ class LogIndex {
         // What is appended meanwhile waits for its turn: a few records at a time would cost much.
         const { end } = this.#host
         while (!this.#isClosed && !this.#isPaused && await this.#step(end));
+        // What cannot be removed, as while somebody has it open on Windows, is tried again with the next work.
+        await this.#folder.clean().catch(() => {})
       } while (this.#isAwoken)
-      // What cannot be removed, as while somebody has it open on Windows, is tried again with the next work.
-      await this.#folder.clean().catch(() => {})
     } catch (err) {
       this.#noteFailure(err)
     } finally {
@@ -420,132 +372,18 @@ class LogIndex {
   async #step (end) {
     // After a failed write, as on a full disk, the blocks stay in memory for a while.
     const mayWrite = !this.#host.isReadOnly && this.#failure === null
-    this.#removeDropped()
-    const full = mayWrite ? this.#coverage.blocks.find(isUnwritten) : undefined
-    if (full !== undefined) {
-      await this.#writeRun(full).catch((err) => this.#noteFailure(err))
+    const indexer = this.#indexer
+    indexer.removeDropped()
+    const block = mayWrite ? indexer.unwritten : undefined
+    if (block !== undefined) {
+      await indexer.write(block).catch((err) => this.#noteFailure(err))
       return true
     }
-    const gap = this.#nextGap(end)
-    if (gap !== null) return await this.#fill(gap)
-    return mayWrite && await this.#mergeRuns()
-  }
-
-  /** What lies before the log's first record is of no use any more. */
-  #removeDropped () {
-    const { start } = this.#host
-    const gone = this.#coverage.segments.filter(({ from, to }) => to <= start && from < start)
-    if (gone.length === 0) return
-    this.#coverage.remove(gone)
-    this.#folder.discard(gone.filter((segment) => segment instanceof Run))
-  }
-
-  /** @param {number} [end] */
-  #nextGap (end = this.#host.end) {
-    if (this.#host.isReadOnly && !this.#tuning.keepsUp) return null
-    const gap = this.#coverage.firstGap(this.#host.start, Math.min(end, this.#host.end))
-    // A follower writes no runs.
-    const isFull = gap !== null && this.#coverage.blocks.filter(isUnwritten).length >= BLOCKS_MAX
-    return isFull ? null : gap
-  }
-
-  /** Notes the keys of the first part of it. @type {(gap: { from: number, to: number }) => Promise<boolean>} */
-  async #fill ({ from, to: end }) {
-    const border = this.#borderAfter(from)
-    const to = Math.min(end, border)
-    const generation = this.#generation
-    const before = this.#coverage.endingAt(from)
-    const isOpen = before instanceof Block && !before.isSealed
-    const block = isOpen ? before : new Block(this.#paths, from, this.#tuning.recordsMax)
-    if (!isOpen) this.#coverage.add(block)
-    const keys = this.#keys
-    /** @type {{ from: number, to: number } | null} */
-    let damage = null
-    const isOver = () => !this.#isCurrent(generation) || keys !== this.#keys
-    this.#filling = { block, to }
-    try {
-      await this.#host.scanRaw({ from, to }, (records) => {
-        if (isOver() || damage !== null) return false
-        const added = addRecords(keys, records, 0, block)
-        if (added < records.count) block.isSealed = true
-        return !block.isSealed
-      }, (range) => { damage ??= range })
-    } finally {
-      this.#filling = null
-    }
-    if (!isOver()) this.#endFill(block, damage, to)
+    const gap = indexer.nextGap(end)
+    if (gap === null) return mayWrite && await indexer.merge()
+    await indexer.fill(gap)
     return true
   }
-
-  /** @param {number} seq */
-  #borderAfter (seq) {
-    return this.#host.nextBorder?.(seq) ?? Infinity
-  }
-
-  /**
-   * @param {Block} block
-   * @param {{ from: number, to: number } | null} damage  that ended the scan
-   * @param {number} to
-   */
-  #endFill (block, damage, to) {
-    // A run of the writer may have taken its place.
-    if (!this.#coverage.segments.includes(block)) return
-    if (damage !== null) {
-      // It is looked at again when the log is opened the next time.
-      block.isSealed = true
-      block.to = Math.max(block.to, Math.min(damage.from, to))
-      const end = Math.min(Math.max(damage.to, block.to + 1), to)
-      if (block.to < end) this.#coverage.add({ from: block.to, to: end, isDamage: true })
-      return
-    }
-    if (block.isSealed) return
-    block.to = to
-    // Nothing is ever added to what lies before a border or another segment.
-    if (to === this.#borderAfter(block.from) || this.#coverage.at(to).segment !== null) block.isSealed = true
-  }
-
-  /** @param {Block} block */
-  async #writeRun (block) {
-    const generation = this.#generation
-    if (this.#host.durableEnd < block.to) await this.#host.sync()
-    const { durableEnd } = this.#host
-    if (durableEnd < block.to) throw new Error(`the log is durable up to ${durableEnd} only, not to ${block.to}`)
-    const run = await this.#folder.write(block, this.#hasher.key, () => this.#isCurrent(generation))
-    if (run === null) return
-    if (!this.#isCurrent(generation)) {
-      this.#folder.discard([run])
-      return
-    }
-    run.isClean = block.isClean
-    this.#coverage.replace([block], run)
-  }
-
-  async #mergeRuns () {
-    const generation = this.#generation
-    const runs = this.#folder.chooseRuns(this.#coverage.runs, (seq) => this.#borderAfter(seq))
-    if (runs === null) return false
-    const isCurrent = () => this.#isCurrent(generation) && runs.every((run) => this.#coverage.segments.includes(run))
-    const merged = await this.#folder.merge(runs, this.#hasher.key, isCurrent, (run) => this.#noteDamaged(run))
-    if (merged === null) return true
-    if (!isCurrent()) {
-      this.#folder.discard([merged])
-      return true
-    }
-    merged.isClean = runs.every(({ isClean }) => isClean)
-    this.#coverage.replace(runs, merged)
-    this.#folder.discard(runs)
-    return true
-  }
-
-  /** @param {number} generation */
-  #isCurrent (generation) {
-    return generation === this.#generation && !this.#isClosed && !this.#isPaused
-  }
-}
-
-/** Whether it waits to become a run. @param {Block} block */
-function isUnwritten ({ isSealed, count }) {
-  return isSealed && count > 0
 }
 
 exports.LogIndex = LogIndex

@@ -1,0 +1,226 @@
+'use strict'
+// What the index of one log knows, and each step that adds to it: it takes the runs of the folder, notes the keys of
+// records in blocks, makes runs of blocks, and one run of several. LogIndex says when; one step at a time.
+
+const { Block } = require('./block')
+const { Coverage } = require('./coverage')
+const { addRecords, createKeys } = require('./extract')
+const { Hasher, createKey } = require('./hash')
+const { Run } = require('./run')
+
+/** Blocks in memory: if they cannot be written, the rest of the log is scanned. */
+const BLOCKS_MAX = 8
+
+class Indexer {
+  #paths
+  #host
+  #tuning
+  #folder
+  #mayWork
+  /** Only the indexer changes it. */
+  coverage = new Coverage()
+  /** Of the keys in the coverage. Runs bring theirs. */
+  hasher
+  #keys
+  /** Counts what made everything before it worthless: a compaction, a drop, the end. */
+  #generation = 0
+  /** The block that a scan is filling, and up to where. @type {{ block: Block, to: number } | null} */
+  #filling = null
+
+  /**
+   * @param {readonly import('./paths').DeclaredPath[]} paths
+   * @param {import('./log-index').Host} host
+   * @param {import('./run-folder').RunFolder} folder
+   * @param {Required<import('./log-index').Tuning>} tuning
+   * @param {() => boolean} mayWork  if not, a step that is under way ends, and its result is not used
+   */
+  constructor (paths, host, folder, tuning, mayWork) {
+    this.#paths = paths
+    this.#host = host
+    this.#folder = folder
+    this.#tuning = tuning
+    this.#mayWork = mayWork
+    this.hasher = this.#createHasher(createKey())
+    this.#keys = createKeys(host.codec, paths, this.hasher)
+  }
+
+  /** @param {Buffer} key */
+  #createHasher (key) {
+    return new Hasher(key, this.#tuning.hashBits)
+  }
+
+  /** Takes the runs that are in the folder, and lets go of those that are not. */
+  async load () {
+    const generation = this.#generation
+    const runs = await this.#folder.load(this.coverage.runs)
+    if (generation !== this.#generation) {
+      for (const run of runs) await run.close()
+      return
+    }
+    const [first] = runs
+    const isOtherKey = first !== undefined && !Buffer.from(first.footer.key, 'hex').equals(this.hasher.key)
+    if (isOtherKey) {
+      this.hasher = this.#createHasher(Buffer.from(first.footer.key, 'hex'))
+      this.#keys = createKeys(this.#host.codec, this.#paths, this.hasher)
+    }
+    const kept = this.coverage.segments.filter((segment) => {
+      if (segment instanceof Run) return runs.includes(segment)
+      return !isOtherKey && runs.every(({ from, to }) => to <= segment.from || from >= segment.to)
+    })
+    this.remove(this.coverage.segments.filter((segment) => !kept.includes(segment)))
+    for (const run of runs) if (!kept.includes(run)) this.coverage.add(run)
+  }
+
+  /** Records are deleted. @param {readonly number[]} seqs */
+  noteDeleted (seqs) {
+    for (const seq of seqs) {
+      const { segment } = this.coverage.at(seq)
+      if (segment !== null && 'isClean' in segment) segment.isClean = false
+      const filling = this.#filling
+      if (filling !== null && seq >= filling.block.from && seq < filling.to) filling.block.isClean = false
+    }
+  }
+
+  /** Forgets everything, before the call returns. @returns {Run[]}  that were open */
+  reset () {
+    this.#generation++
+    this.#filling = null
+    return this.coverage.clear().filter((segment) => segment instanceof Run)
+  }
+
+  /** @param {readonly import('./coverage').Segment[]} segments  that are known no more */
+  remove (segments) {
+    if (segments.length === 0) return
+    this.coverage.remove(segments)
+    this.#folder.discard(segments.filter((segment) => segment instanceof Run))
+  }
+
+  /** What lies before the log's first record is of no use any more. */
+  removeDropped () {
+    const { start } = this.#host
+    this.remove(this.coverage.segments.filter(({ from, to }) => to <= start && from < start))
+  }
+
+  /** The first block that waits to become a run. */
+  get unwritten () {
+    return this.coverage.blocks.find(isUnwritten)
+  }
+
+  /** The last records become a run, too, however few they are. */
+  seal () {
+    for (const block of this.coverage.blocks) if (block.count > 0) block.isSealed = true
+  }
+
+  /**
+   * What the index does not know yet, and has room for.
+   * @param {number} [end]  of what is looked at
+   * @returns {{ from: number, to: number } | null}
+   */
+  nextGap (end = this.#host.end) {
+    if (this.#host.isReadOnly && !this.#tuning.keepsUp) return null
+    const gap = this.coverage.firstGap(this.#host.start, Math.min(end, this.#host.end))
+    // A follower writes no runs.
+    const isFull = gap !== null && this.coverage.blocks.filter(isUnwritten).length >= BLOCKS_MAX
+    return isFull ? null : gap
+  }
+
+  /** Notes the keys of the first part of a gap. @type {(gap: { from: number, to: number }) => Promise<void>} */
+  async fill ({ from, to: end }) {
+    const border = this.#borderAfter(from)
+    const to = Math.min(end, border)
+    const generation = this.#generation
+    const before = this.coverage.endingAt(from)
+    const isOpen = before instanceof Block && !before.isSealed
+    const block = isOpen ? before : new Block(this.#paths, from, this.#tuning.recordsMax)
+    if (!isOpen) this.coverage.add(block)
+    const keys = this.#keys
+    /** @type {{ from: number, to: number } | null} */
+    let damage = null
+    const isOver = () => !this.#isCurrent(generation) || keys !== this.#keys
+    this.#filling = { block, to }
+    try {
+      await this.#host.scanRaw({ from, to }, (records) => {
+        if (isOver() || damage !== null) return false
+        const added = addRecords(keys, records, 0, block)
+        if (added < records.count) block.isSealed = true
+        return !block.isSealed
+      }, (range) => { damage ??= range })
+    } finally {
+      this.#filling = null
+    }
+    if (!isOver()) this.#endFill(block, damage, to)
+  }
+
+  /** @param {number} seq */
+  #borderAfter (seq) {
+    return this.#host.nextBorder?.(seq) ?? Infinity
+  }
+
+  /**
+   * @param {Block} block
+   * @param {{ from: number, to: number } | null} damage  that ended the scan
+   * @param {number} to
+   */
+  #endFill (block, damage, to) {
+    // A run of the writer may have taken its place.
+    if (!this.coverage.segments.includes(block)) return
+    if (damage !== null) {
+      // It is looked at again when the log is opened the next time.
+      block.isSealed = true
+      block.to = Math.max(block.to, Math.min(damage.from, to))
+      const end = Math.min(Math.max(damage.to, block.to + 1), to)
+      if (block.to < end) this.coverage.add({ from: block.to, to: end, isDamage: true })
+      return
+    }
+    if (block.isSealed) return
+    block.to = to
+    // Nothing is ever added to what lies before a border or another segment.
+    if (to === this.#borderAfter(block.from) || this.coverage.at(to).segment !== null) block.isSealed = true
+  }
+
+  /** Makes a run of a block. @param {Block} block */
+  async write (block) {
+    const generation = this.#generation
+    if (this.#host.durableEnd < block.to) await this.#host.sync()
+    const { durableEnd } = this.#host
+    if (durableEnd < block.to) throw new Error(`the log is durable up to ${durableEnd} only, not to ${block.to}`)
+    const run = await this.#folder.write(block, this.hasher.key, () => this.#isCurrent(generation))
+    if (run === null) return
+    if (!this.#isCurrent(generation)) {
+      this.#folder.discard([run])
+      return
+    }
+    run.isClean = block.isClean
+    this.coverage.replace([block], run)
+  }
+
+  /** Makes one run of some. @returns {Promise<boolean>}  false if none are to be merged */
+  async merge () {
+    const generation = this.#generation
+    const runs = this.#folder.chooseRuns(this.coverage.runs, (seq) => this.#borderAfter(seq))
+    if (runs === null) return false
+    const isCurrent = () => this.#isCurrent(generation) && runs.every((run) => this.coverage.segments.includes(run))
+    const merged = await this.#folder.merge(runs, this.hasher.key, isCurrent, (run) => this.remove([run]))
+    if (merged === null) return true
+    if (!isCurrent()) {
+      this.#folder.discard([merged])
+      return true
+    }
+    merged.isClean = runs.every(({ isClean }) => isClean)
+    this.coverage.replace(runs, merged)
+    this.#folder.discard(runs)
+    return true
+  }
+
+  /** @param {number} generation */
+  #isCurrent (generation) {
+    return generation === this.#generation && this.#mayWork()
+  }
+}
+
+/** Whether it waits to become a run. @param {Block} block */
+function isUnwritten ({ isSealed, count }) {
+  return isSealed && count > 0
+}
+
+exports.Indexer = Indexer
