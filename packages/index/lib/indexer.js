@@ -24,6 +24,8 @@ class Indexer {
   #keys
   /** Counts what made everything before it worthless: a compaction, a drop, the end. */
   #generation = 0
+  /** Counts deletions and drops. */
+  #lossCount = 0
   /** The block that a scan is filling, and up to where. @type {{ block: Block, to: number } | null} */
   #filling = null
 
@@ -52,6 +54,7 @@ class Indexer {
   /** Takes the runs that are in the folder, and lets go of those that are not. */
   async load () {
     const generation = this.#generation
+    const lossCount = this.#lossCount
     const runs = await this.#folder.load(this.coverage.runs)
     if (generation !== this.#generation) {
       for (const run of runs) await run.close()
@@ -68,17 +71,33 @@ class Indexer {
       return !isOtherKey && runs.every(({ from, to }) => to <= segment.from || from >= segment.to)
     })
     this.remove(this.coverage.segments.filter((segment) => !kept.includes(segment)))
-    for (const run of runs) if (!kept.includes(run)) this.coverage.add(run)
+    for (const run of runs) {
+      if (kept.includes(run)) continue
+      // Nobody has told a run that was being opened what it has lost.
+      if (lossCount !== this.#lossCount) run.isClean = false
+      this.coverage.add(run)
+    }
   }
 
   /** Records are deleted. @param {readonly number[]} seqs */
   noteDeleted (seqs) {
+    this.#lossCount++
     for (const seq of seqs) {
       const { segment } = this.coverage.at(seq)
       if (segment !== null && 'isClean' in segment) segment.isClean = false
       const filling = this.#filling
       if (filling !== null && seq >= filling.block.from && seq < filling.to) filling.block.isClean = false
     }
+  }
+
+  /** Records are dropped. @param {{ from: number, to: number }} range  of whole files */
+  noteDropped ({ from, to }) {
+    this.#lossCount++
+    const gone = this.coverage.segments.filter((segment) => segment.from < to && segment.to > from)
+    const filling = this.#filling
+    // A block that a scan has just begun has no range yet.
+    if (filling !== null && filling.block.from < to && filling.to > from) gone.push(filling.block)
+    this.remove(gone)
   }
 
   /** Forgets everything, before the call returns. @returns {Run[]}  that were open */
@@ -186,7 +205,7 @@ class Indexer {
     if (durableEnd < block.to) throw new Error(`the log is durable up to ${durableEnd} only, not to ${block.to}`)
     const run = await this.#folder.write(block, this.hasher.key, () => this.#isCurrent(generation))
     if (run === null) return
-    if (!this.#isCurrent(generation)) {
+    if (!this.#isCurrent(generation) || !this.coverage.segments.includes(block)) {
       this.#folder.discard([run])
       return
     }

@@ -35,7 +35,9 @@ const FAN_OUT = 8
  * @property {number} start  the lowest seq; it rises if the log drops its oldest records
  * @property {number} end  after the last readable record
  * @property {number} durableEnd  everything before it is on stable storage
- * @property {number | null} erasedCount  how many records were deleted; null if unknown
+ * @property {boolean} tellsDeletions  whether it tells of each deletion, and none is under way
+ * @property {(seq: number) => number | null | Promise<number | null>} erasedCountAt  how many records were deleted from
+ *   the file with this seq; null if unknown
  * @property {(seq: number) => boolean | Promise<boolean>} lastOf  whether a record begins there
  * @property {(seq: number) => number | null | Promise<number | null>} proof  the chain value of the chunk with a record
  * @property {() => Promise<void>} sync
@@ -143,8 +145,8 @@ class LogIndex {
   count (where, range = {}) {
     const sought = this.#seek(where)
     const cover = sought.cover()
-    // A follower is not told which records another process deletes, only that some were: then nothing is known.
-    if (cover === null || !cover.isExact || this.#host.erasedCount === null) return null
+    // A follower is not told which records another process deletes, so nothing is known.
+    if (cover === null || !cover.isExact || !this.#host.tellsDeletions) return null
     this.#wakeIfBehind()
     return countMatches(sought, cover, this.#rangeOf(range))
   }
@@ -196,12 +198,22 @@ class LogIndex {
   }
 
   /**
-   * Records are deleted. Called before that, and again in the turn of the event loop in which `erasedCount` is known
-   * again: what was indexed meanwhile may have them.
+   * Records are deleted. Called before that, and again in the turn of the event loop in which that has ended: what was
+   * indexed meanwhile may have them.
    * @param {readonly number[]} seqs
    */
   deleted (seqs) {
     this.#indexer.noteDeleted(seqs)
+  }
+
+  /**
+   * The records of a range are gone, all but chosen ones. What the index knows of it is worthless from this turn of the
+   * event loop on; what is left is indexed again.
+   * @param {{ from: number, to: number }} range  of whole files, of a log of several
+   */
+  dropped (range) {
+    this.#indexer.noteDropped(range)
+    this.#wake(this.#tuning.waitMs)
   }
 
   /** A compaction begins: until `compacted` nothing is read or written. */

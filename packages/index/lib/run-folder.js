@@ -87,7 +87,7 @@ class RunFolder {
         await run.close()
         return null
       }
-      const { erasedCount } = this.#host
+      const erasedCount = await this.#host.erasedCountAt(run.footer.last)
       run.isClean = erasedCount !== null && run.footer.erased === erasedCount
       return run
     } catch (/** @type {any} */ err) {
@@ -154,8 +154,18 @@ class RunFolder {
   write (block, key, isCurrent) {
     const last = block.seqs[block.count - 1]
     return this.#make(block, last, key, isCurrent, async (writer) => {
-      return { ...await writeBlock(writer, block), erased: block.isClean ? this.#host.erasedCount ?? -1 : -1 }
+      return { ...await writeBlock(writer, block), erased: await this.#countErased(last, [block]) }
     })
+  }
+
+  /**
+   * How many records were deleted from the file with a seq, none of them from the parts; -1 if that is unknown.
+   * @type {(seq: number, parts: ReadonlyArray<Block | Run>) => Promise<number>}
+   */
+  async #countErased (seq, parts) {
+    const erasedCount = await this.#host.erasedCountAt(seq)
+    // Looked at last: a deletion may have begun meanwhile.
+    return parts.every(({ isClean }) => isClean) ? erasedCount ?? -1 : -1
   }
 
   /**
@@ -176,7 +186,7 @@ class RunFolder {
       const range = { from: runs[0].from, to: newest.to }
       return await this.#make(range, newest.footer.last, key, isCurrent, async (writer) => {
         const sections = await writeMerged(writer, copies)
-        return { ...sections, erased: runs.every(({ isClean }) => isClean) ? this.#host.erasedCount ?? -1 : -1 }
+        return { ...sections, erased: await this.#countErased(newest.footer.last, runs) }
       })
     } catch (/** @type {any} */ err) {
       if (!(err instanceof DamagedRun) && !MISSING.includes(err.code)) throw err

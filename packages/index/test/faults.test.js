@@ -169,6 +169,56 @@ tape('faults: records that were deleted while no index was open are not counted'
   await again.close()
 })
 
+tape('faults: a record that is deleted while the runs are opened is not counted', async (t) => {
+  const where = { path: 'n', equals: 1 }
+  const log = new MemoryLog({ codec: jsonCodec })
+  for (let n = 0; n < 200; n++) log.append({ n: 1 })
+  const index = open(log)
+  await index.ready()
+  await index.close()
+  const runCount = log.disk.list().length
+  t.ok(runCount > 0)
+  let left = runCount
+  const again = open(Object.assign(log, {
+    erasedCountAt () {
+      const { erasedCount } = log
+      if (--left === 0) {
+        const [{ seq }] = log.records
+        again.deleted([seq])
+        log.del(seq)
+        again.deleted([seq])
+      }
+      return erasedCount
+    }
+  }))
+  await again.ready()
+  t.equal(left <= 0, true)
+  t.equal(log.compare(again, where), null)
+  await again.close()
+})
+
+tape('faults: a block of dropped records that is being written becomes no run', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  for (let n = 0; n < 200; n++) log.append({ n: 1 })
+  log.roll()
+  for (let n = 0; n < 200; n++) log.append({ n: 1 })
+  const [from, to] = log.borders
+  let isLeft = true
+  log.disk.decide = ({ name }) => {
+    if (name !== 'rename' || !isLeft) return
+    isLeft = false
+    log.records = log.records.filter(({ seq }, at) => seq >= to || at % 10 === 0)
+    index.dropped({ from, to })
+  }
+  const index = open(log)
+  await index.ready()
+  t.equal(isLeft, false)
+  t.equal(log.compare(index, { path: 'n', equals: 1 }), null)
+  await index.flush()
+  t.equal(index.status().records, 220)
+  await index.close()
+})
+
 tape('faults: runs whose hashes have another key are not used beside the others', async (t) => {
   const random = createRandom(3)
   for (let round = 0; round < 10; round++) {

@@ -34,6 +34,11 @@ class MemoryLog {
 
   get end () { return this._end }
 
+  /** Of a log that another process writes, set `erasedCount` to null. */
+  get tellsDeletions () { return this.erasedCount !== null }
+
+  erasedCountAt () { return this.erasedCount }
+
   /** The same log, for an index that is opened anew, with what another disk has, or as another process reads it. */
   copy (changes = {}) {
     const { start, durableEnd, erasedCount, damages, borders, _end, id, epoch } = this

@@ -41,6 +41,8 @@ const { IndexedReader } = require('./read/indexed-reader')
  *   records match for certain, and where others may; null if it does not know
  * @property {() => void} appended  records became readable
  * @property {(seqs: readonly number[]) => void} deleted  told twice: before the records are, and when they are
+ * @property {(range: { from: number, to: number }) => void} dropped  of a log of several files: the records of some are
+ *   gone, perhaps all but chosen ones
  * @property {() => void} compacting  nothing may be read until `compacted`
  * @property {(hasChanged: boolean) => Promise<void>} compacted
  * @property {() => Promise<void>} replaced  of a log that is only read: its file is another one now, or was cut
@@ -65,7 +67,8 @@ const { IndexedReader } = require('./read/indexed-reader')
  * @property {import('@millrace/block-file').Storage} storage
  * @property {boolean} isReadOnly
  * @property {() => Promise<void>} sync
- * @property {() => number | null} [findErasedCount]  how many records were deleted; null if unknown, as by default
+ * @property {(seq: number) => Promise<number | null>} [findErasedCount]  of a log of several files: how many records
+ *   were deleted from the one that has this seq; null if unknown
  * @property {() => number} [findStart]  the lowest seq; 0 by default
  * @property {() => { id: Buffer | null, epoch: number }} [identity]  of a log that is not one file
  * @property {(seq: number) => Promise<number | null>} [prove]  of a log that is not one file: see below
@@ -118,8 +121,8 @@ class Indexing {
     const file = this.#file
     this.#findDoubt = parts.findDoubt ?? this.#findDoubt
     const findDurableEnd = () => durable.value === since.value ? file.end : (durable.value ?? -1) + 1
-    const findErasedCount = () => this.#deletionCount > 0 ? null : countErased(file)
-    const host = createHost(file, { findErasedCount, ...parts, findDurableEnd }, this.#openRange)
+    const isDeleting = () => this.#deletionCount > 0
+    const host = createHost(file, { ...parts, findDurableEnd, isDeleting }, this.#openRange)
     const index = this.index = this.#source.open(host)
     this.#stops = [since(() => index.appended()), durable(() => index.synced())]
     const { follower } = this.#file
@@ -255,12 +258,12 @@ function checkBound (file, range, openRange, cb) {
 }
 
 /**
- * @type {(file: LogFile, parts: HostParts & { findDurableEnd: () => number },
+ * @type {(file: LogFile, parts: HostParts & { findDurableEnd: () => number, isDeleting: () => boolean },
  *   openRange: OpenRange) => { scanRaw: ScanRaw } & Record<string, any>}
  */
 function createHost (file, parts, openRange) {
-  const { folder, storage, isReadOnly, sync } = parts
-  const { findStart = () => 0, findDurableEnd, findErasedCount = () => null, nextBorder = () => Infinity } = parts
+  const { folder, storage, isReadOnly, sync, findDurableEnd, isDeleting } = parts
+  const { findStart = () => 0, findErasedCount, nextBorder = () => Infinity } = parts
   const { identity = () => identify(file), prove: findProof = (seq) => prove(file, seq) } = parts
   // Reads of the index do not go through the index.
   const plain = Object.create(file, { openRange: { value: openRange } })
@@ -275,7 +278,12 @@ function createHost (file, parts, openRange) {
     // Without an id or a proof, the files of an index are not used again when the log is opened again.
     identity,
     sync,
-    get erasedCount () { return findErasedCount() },
+    // Several files tell of none that another process makes. One file knows it if there were some.
+    get tellsDeletions () { return !isDeleting() && (findErasedCount ? !isReadOnly : countErased(file) !== null) },
+    erasedCountAt: async (/** @type {number} */ seq) => {
+      if (isDeleting()) return null
+      return findErasedCount ? await findErasedCount(seq) : countErased(file)
+    },
     get start () { return findStart() },
     get end () { return file.end },
     get durableEnd () { return findDurableEnd() },
@@ -343,7 +351,11 @@ async function prove (file, seq) {
   }
 }
 
-/** How many records, and pieces of records, were deleted. @param {LogFile} file @returns {number | null} */
+/**
+ * How many records, and pieces of records, were deleted; null if unknown.
+ * @param {Pick<LogFile, 'store'>} file
+ * @returns {number | null}
+ */
 function countErased ({ store }) {
   if ('erasedCount' in store) return store.erasedCount
   return store.supports.del ? null : 0
@@ -386,5 +398,6 @@ function checkIndex (call, index) {
 
 exports.Indexing = Indexing
 exports.prove = prove
+exports.countErased = countErased
 exports.explainScan = explainScan
 exports.checkIndex = checkIndex

@@ -107,6 +107,11 @@ class Source {
     return require('./index-seam').prove(this.#file, seq)
   }
 
+  /** How many records were deleted from it; null if unknown. @returns {number | null} */
+  get erasedCount () {
+    return require('./index-seam').countErased(this.#file)
+  }
+
   /** If another process writes the file: why it cannot be followed; null if it can. @returns {Error | null} */
   get failure () {
     return this.#file.follower?.failure ?? null

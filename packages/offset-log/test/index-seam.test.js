@@ -255,31 +255,33 @@ tape('index: how many records were deleted is known, but not while some are bein
   const log = OffsetLog(file, { codec: jsonCodec, index })
   const seqs = await log.append([{ n: 1 }, { n: 2 }, { n: 3 }], { seqs: true })
   const { host } = index
-  t.equal(host.erasedCount, 0)
+  const told = async ({ tellsDeletions, erasedCountAt }) => [tellsDeletions, await erasedCountAt(0)]
+  t.deepEqual(await told(host), [true, 0])
   const reader = fakeIndex(() => 1, new Map())
   const following = OffsetLog(file, { codec: jsonCodec, flags: 'r', index: reader })
   await following.ready()
-  t.equal(reader.host.erasedCount, 0)
-  const counts = []
-  index.deleted = () => { counts.push(host.erasedCount) }
+  t.deepEqual(await told(reader.host), [true, 0])
+  const calls = []
+  index.deleted = () => { calls.push([host.tellsDeletions, host.erasedCountAt(0)]) }
   const deleting = log.del(seqs[1])
-  t.equal(host.erasedCount, null)
+  t.deepEqual(await told(host), [false, null])
   await deleting
-  t.deepEqual(counts, [null, 1], 'the index is told before, and in the turn in which the number is known')
+  t.deepEqual(calls.map(([tellsDeletions]) => tellsDeletions), [false, true], 'the index is told before, and in the turn in which it has ended')
+  t.deepEqual(await Promise.all(calls.map(([, count]) => count)), [null, 1])
   await log.del(seqs[2])
   await following.refresh()
-  t.equal(reader.host.erasedCount, null, 'a reader does not know which')
+  t.deepEqual(await told(reader.host), [false, null], 'a reader does not know which')
   await log.compact()
-  t.equal(host.erasedCount, 0)
+  t.deepEqual(await told(host), [true, 0])
   await following.refresh()
-  t.equal(reader.host.erasedCount, 0)
+  t.deepEqual(await told(reader.host), [true, 0])
   await following.close()
   await log.close()
   for (const [framing, count] of [['lines', 0], ['offset53', null]]) {
     const index = fakeIndex(() => 1, new Map())
     const log = OffsetLog(newPath(), { framing, codec: jsonCodec, index })
     await log.append({ n: 1 })
-    t.equal(index.host.erasedCount, count, framing)
+    t.deepEqual(await told(index.host), [count !== null, count], framing)
     await log.close()
   }
 })

@@ -111,22 +111,26 @@ class Core {
       storage,
       isReadOnly: !isWriter,
       findStart: () => segments.first.base,
-      // Each segment has a count of its own, and most are not open.
-      findErasedCount: () => null,
+      findErasedCount: (/** @type {number} */ seq) => this.#ask(seq, ({ erasedCount }) => erasedCount),
       identity: () => ({ id: segments.last.source?.id ?? null, epoch: 0 }),
-      prove: (/** @type {number} */ seq) => this.#prove(seq),
+      prove: (/** @type {number} */ seq) => this.#ask(seq, (source, local) => source.prove(local)),
       findDoubt: () => isWriter ? null : segments.last.source?.failure ?? null,
       nextBorder: (/** @type {number} */ seq) => segments.find(seq).next?.base ?? Infinity
     }
   }
 
-  /** @param {number} seq @returns {Promise<number | null>} */
-  async #prove (seq) {
+  /**
+   * Asks the segment with a seq.
+   * @param {number} seq
+   * @param {(source: Source, local: number) => number | null | Promise<number | null>} ask
+   * @returns {Promise<number | null>}  null if there is none, or it cannot be read
+   */
+  async #ask (seq, ask) {
     const { segments } = this
     const segment = segments.find(seq)
     if (seq < segment.base || segment.logOptions !== null) return null
     try {
-      return await segments.use(segment, () => /** @type {Source} */ (segment.source).prove(seq - segment.base))
+      return await segments.use(segment, async () => ask(/** @type {Source} */ (segment.source), seq - segment.base))
     } catch (/** @type {any} */ err) {
       if (UNPROVEN_CODES.has(err?.code)) return null
       throw err

@@ -95,6 +95,7 @@ async function keepChosen (core, segment, check) {
         if (count > 0 && count < readCount) {
           await replaceFile(core, segment, { from: copyPath, to: segment.path, format: null, size })
           segment.changeCount++
+          segments.onGone(segment)
         } else await remove(storage, copyPath)
         return true
       })

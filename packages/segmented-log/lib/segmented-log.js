@@ -118,8 +118,7 @@ class Log extends BaseLog {
       this.#upkeep.start()
     } else this.#following = new Following(this.#core)
     this._indexing?.open({ ...this.#core.indexParts, sync: () => this.sync() }, [this.since, this.durable])
-    // The index drops what belongs to them.
-    this.dropped(() => this._indexing?.index?.appended())
+    segments.onGone = ({ base, next }) => this._indexing?.index?.dropped({ from: base, to: next?.base ?? base })
   }
 
   /** The last record in front of the newest segment, if that has none: -1 if there is none. */

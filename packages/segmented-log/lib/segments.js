@@ -119,6 +119,8 @@ class Segments {
   #unsynced = new Set()
   /** Set once a deletion could not be synced: then nobody knows what is durable. @type {Error | null} */
   failure = null
+  /** Told of each segment whose records are gone, all or all but chosen ones. @type {(segment: Segment) => void} */
+  onGone = ignore
 
   /**
    * @param {string} folder
@@ -215,6 +217,7 @@ class Segments {
     // A reader goes on from a dropped segment as before, and meets the one that it misses.
     this.#list.forEach((segment, index, list) => { segment.next = list[index + 1] ?? null })
     this.#wholeFrom = null
+    for (const segment of dropped) this.onGone(segment)
   }
 
   /** @type {(segment: Segment, untilMs: number | null) => void} null: every record is there after all */

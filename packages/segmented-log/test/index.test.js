@@ -6,6 +6,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { binaryCodec } = require('@millrace/binary-codec')
+const { fileStorage } = require('@millrace/block-file')
 const { createIndex } = require('@millrace/index')
 const { jsonCodec } = require('@millrace/json-codec')
 const { collect, createRandom, failureOf, inQuickRuns, newPath, until } = require('@millrace/testkit')
@@ -15,7 +16,7 @@ const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
 const ROUND_COUNT = inQuickRuns(400, 140)
 const STEP_COUNT = 12
 const KINDS = [['checked', jsonCodec], ['checked', binaryCodec], ['lines', jsonCodec]]
-const PATHS = ['type', 'user', { path: 'tags', each: true }, { path: 'n', range: true }, { path: 'time', range: true }]
+const PATHS = ['type', 'kind', 'user', { path: 'tags', each: true }, { path: 'n', range: true }, { path: 'time', range: true }]
 const KEEP = { path: 'type', equals: 'rare' }
 
 const runFiles = (folder) => fs.existsSync(folder) ? fs.readdirSync(folder).filter((name) => name.endsWith('.run')) : []
@@ -28,6 +29,7 @@ function makeValue (random, n) {
     n: random(5) === 0 ? -n : n,
     time: 1.7e12 + 1000 * n,
     type: ['post', 'vote', 7, null, true, 'rare'][random(20) === 0 ? 5 : random(5)],
+    kind: random(2),
     ...random(4) > 0 && { user: `u${random(40)}` },
     tags: Array.from({ length: random(4) }, () => `t${random(12)}`),
     text: 'x'.repeat(random(random(30) === 0 ? 20_000 : 150))
@@ -71,19 +73,22 @@ async function compare (indexed, plain, random, count) {
     ...random(3) === 0 && { limit: 1 + random(9) },
     ...random(4) === 0 && { onRetained: 'skip' }
   }
+  // An index may be sure of these without a read.
+  const exact = [{ path: 'kind', equals: random(2) }, { path: 'kind', in: [0, 1, 2] }, { path: 'n', gte: random(count) }][random(3)]
   const period = { gte: 1.7e12 + 1000 * random(count + 1), lt: 1.7e12 + 1000 * random(count + 1) }
   const reads = {
     stream: (log) => collect(log.stream(options)),
     period: (log) => collect(log.stream({ ...options, time: period })),
     toReadable: (log) => log.toReadable({ ...options, values: false }).toArray(),
     count: (log) => log.count({ where, ...bounds }),
+    'exact count': (log) => log.count({ where: exact }),
     'count of a period': (log) => log.count({ where, ...bounds, time: period }),
     first: (log) => log.first({ where, ...bounds }),
     last: (log) => log.last({ where, ...bounds })
   }
   for (const [name, read] of Object.entries(reads)) {
     const [found, right] = [await answerOf(() => read(indexed)), await answerOf(() => read(plain))]
-    if (found !== right) return `${name} ${JSON.stringify(options)} ${JSON.stringify(period)}: ${found}, not ${right}`.slice(0, 900)
+    if (found !== right) return `${name} ${JSON.stringify(options)} ${JSON.stringify({ period, exact })}: ${found}, not ${right}`.slice(0, 900)
   }
   return null
 }
@@ -103,6 +108,23 @@ async function compareCondition (state, random) {
   if (conflict === undefined) return failed === null ? null : `append if: ${failed.stack}`
   const isRight = failed?.code === 'ERR_APPEND_CONDITION' && failed.seq === conflict
   return isRight ? null : `append if: ${failed?.stack}, not ${conflict}`
+}
+
+/** Counts the calls that an index answers without a read. */
+function withTally (index, tally) {
+  return {
+    open (host) {
+      const opened = index.open(host)
+      const { count } = opened
+      return Object.assign(opened, {
+        count (...asked) {
+          const counted = count.apply(opened, asked)
+          if (counted?.sure > 0) tally.sure++
+          return counted
+        }
+      })
+    }
+  }
 }
 
 /** Removes or cuts files of the index, or puts those of another log there. */
@@ -170,7 +192,7 @@ const steps = {
 const STEPS = ['append', 'append', 'append', 'append', 'ones', 'roll', 'roll', 'ready', 'delete', 'drop', 'compress', 'reopen',
   'reopen', 'forget']
 
-function createState (random, strangers) {
+function createState (random, strangers, tally) {
   const [framing, codec] = KINDS[random(KINDS.length)]
   const options = {
     framing,
@@ -196,7 +218,7 @@ function createState (random, strangers) {
     plain: null,
     follower: null,
     async open () {
-      const index = createIndex(state.paths, { tuning })
+      const index = withTally(createIndex(state.paths, { tuning }), tally)
       state.log = SegmentedLog(state.folder, { ...options, index })
       await state.log.ready()
     },
@@ -240,9 +262,10 @@ async function makeStrangers () {
 tape(`index: every read gives what a scan gives, whatever happens to segments and to the index (seed ${seed})`, async (t) => {
   const strangers = await makeStrangers()
   let queryCount = 0
+  const tally = { sure: 0 }
   for (let round = 0; round < ROUND_COUNT; round++) {
     const random = createRandom(seed + round)
-    const state = createState(random, strangers)
+    const state = createState(random, strangers, tally)
     await state.open()
     const done = []
     let wrong = null
@@ -271,7 +294,7 @@ tape(`index: every read gives what a scan gives, whatever happens to segments an
     await state.close()
     await state.plain.close()
   }
-  t.ok(queryCount > 0, `${queryCount} queries`)
+  t.ok(queryCount > 0, `${queryCount} queries, ${tally.sure} counts by the index`)
 })
 
 const openLog = (folder, options = {}, paths = PATHS) => {
@@ -312,6 +335,82 @@ tape('index: each sealed segment has one file, which goes with the segment', asy
   await again.index.drop()
   t.deepEqual(fs.readdirSync(indexOf(folder)), ['of somebody else'])
   await again.close()
+})
+
+/** What a count gives, and which segments it opens. */
+async function countAndLook (log, opened, where) {
+  opened.length = 0
+  const count = await log.count({ where })
+  const files = (await log.segments()).map((segment) => segment.path)
+  return [count, [...new Set(opened.map((file) => files.indexOf(file)))].filter((at) => at !== -1).sort()]
+}
+
+tape('index: a count reads only the segments of which records were deleted', async (t) => {
+  const folder = newPath('logs')
+  const opened = []
+  const storage = {
+    ...fileStorage,
+    open (file, ...rest) {
+      opened.push(path.join(folder, path.basename(file)))
+      return fileStorage.open(file, ...rest)
+    }
+  }
+  const options = { storage, openSegments: 1, fsync: 'never' }
+  let log = openLog(folder, options)
+  const seqs = await fill(log, 5)
+  await log.index.ready()
+  const where = { path: 'type', equals: 'often' }
+  const look = () => countAndLook(log, opened, where)
+  t.deepEqual(await look(), [585, []])
+  await log.del([seqs[1][1], seqs[3][2]])
+  t.deepEqual(await look(), [583, [1, 3]])
+  await log.dropBefore(seqs[1][0])
+  t.deepEqual(await look(), [466, [0, 2]])
+  await log.close()
+  log = openLog(folder, options)
+  await log.index.ready()
+  t.deepEqual(await look(), [466, [0, 2]], 'also when it was opened again')
+  await log.dropBefore(seqs[4][0])
+  t.deepEqual(await look(), [117, []])
+  await log.close()
+  log = openLog(folder, { ...options, compress: 'gzip' })
+  await log.index.ready()
+  await until(async () => (await log.segments()).slice(0, -1).every(({ compressed }) => compressed === 'gzip'))
+  t.deepEqual(await look(), [117, []], 'of a compressed segment')
+  await log.close()
+})
+
+tape('index: a reader counts right although nobody tells it which records are deleted', async (t) => {
+  const folder = newPath('logs')
+  const log = openLog(folder)
+  const seqs = await fill(log, 3)
+  await log.index.ready()
+  const reader = openLog(folder, { flags: 'r', openSegments: 1 })
+  await reader.index.ready()
+  const where = { path: 'type', equals: 'often' }
+  t.equal(await reader.count({ where }), 351)
+  await log.del(seqs[0].slice(0, 50))
+  await log.sync()
+  t.equal(await reader.count({ where }), await log.count({ where }))
+  await reader.close()
+  await log.close()
+})
+
+tape('index: what a segment keeps is indexed anew, and counted', async (t) => {
+  const folder = newPath('logs')
+  const log = openLog(folder, { maxCount: 2, keep: { where: [KEEP, { path: 'segment', in: [0, 2, 3, 4] }] } })
+  await log.hold('all', 0)
+  await fill(log, 6)
+  await log.index.ready()
+  t.equal(await log.count({ where: KEEP }), 18)
+  await log.release('all')
+  await log.dropBefore(0)
+  t.equal(await log.count({ where: KEEP }), 15)
+  await log.index.ready()
+  t.equal(await log.count({ where: KEEP }), 15, 'all of one segment are gone, of others the most')
+  t.equal(await log.count({ where: { path: 'type', equals: 'often' } }), 117)
+  t.equal((await log.index.status()).records, 4 * 3 + 120)
+  await log.close()
 })
 
 tape('index: a read whose records are dropped meanwhile fails as a scan does, or goes on behind them', async (t) => {
