@@ -70,7 +70,7 @@ function prepareBatch ({ stage, library }, target, seed, first) {
   stage.begin(false)
   stage.set(false)
   const { prepare } = target
-  return prepare ? stage.run(() => prepare(mixSeed(seed, number), library), () => 0) : null
+  return prepare ? stage.run(() => prepare(mixSeed(seed, number), library), () => 0, Infinity) : null
 }
 
 /**

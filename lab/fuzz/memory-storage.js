@@ -2,6 +2,8 @@
 'use strict'
 // Files in memory, as a storage: synchronous wherever a storage may be, and counted.
 
+const path = require('node:path')
+
 /**
  * @typedef {(err: (Error & { code?: string }) | null, result?: any) => void} Callback
  * @typedef {{ bytes: Buffer, size: number }} File  room for more, and how much of it is the file
@@ -31,6 +33,7 @@ class MemoryStorage {
     this.rename = this.rename.bind(this)
     this.unlink = this.unlink.bind(this)
     this.syncFolder = this.syncFolder.bind(this)
+    this.listFolder = this.listFolder.bind(this)
   }
 
   /**
@@ -102,6 +105,16 @@ class MemoryStorage {
   syncFolder (path, cb) {
     this.callCount++
     process.nextTick(cb, null)
+  }
+
+  /**
+   * @param {string} folder
+   * @param {Callback} cb
+   */
+  listFolder (folder, cb) {
+    this.callCount++
+    const names = this.list().filter((file) => path.dirname(file) === folder).map((file) => path.basename(file))
+    process.nextTick(cb, null, names)
   }
 
   _noteChange () {

@@ -86,10 +86,11 @@ class Stage {
    * @template T
    * @param {() => Promise<T>} task
    * @param {() => number} countProgress  calls of the storage, and records that came, so far
+   * @param {number} [firingsMax]  Infinity: it ends for certain
    * @returns {Promise<T>}
    * @throws {Violation}
    */
-  run (task, countProgress) {
+  run (task, countProgress, firingsMax = FIRINGS_MAX) {
     return new Promise((resolve, reject) => {
       let isOver = false
       const end = (/** @type {(value: any) => void} */ settle) => (/** @type {any} */ value) => {
@@ -99,15 +100,16 @@ class Stage {
       }
       this._reject = end(reject)
       task().then(end(resolve), end(reject))
-      this._watch(countProgress, () => isOver)
+      this._watch(countProgress, () => isOver, firingsMax)
     })
   }
 
   /**
    * @param {() => number} countProgress
    * @param {() => boolean} isOver
+   * @param {number} firingsMax
    */
-  _watch (countProgress, isOver) {
+  _watch (countProgress, isOver, firingsMax) {
     let before = -1
     let idleTurns = 0
     let firings = 0
@@ -117,7 +119,7 @@ class Stage {
       before = countProgress()
       if (idleTurns >= IDLE_TURNS) {
         idleTurns = 0
-        if (firings++ === FIRINGS_MAX) return this._reject?.(new Violation('no answer', 'a call never answers'))
+        if (firings++ === firingsMax) return this._reject?.(new Violation('no answer', 'a call never answers'))
         this._environment.fireTimers()
       }
       setImmediate(turn)

@@ -7,5 +7,6 @@ exports.targets = /** @type {import('../examine').Target[]} */ (/** @type {unkno
   require('./logs'),
   require('./verify'),
   require('./repair'),
-  require('./lines')
+  require('./lines'),
+  require('./runs')
 ]))

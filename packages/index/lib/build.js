@@ -5,6 +5,7 @@
 const { setImmediate } = require('node:timers')
 const { TimeSlice } = require('@millrace/flow')
 const { ORDINALS_MAX } = require('./posting-list')
+const { DamagedRun } = require('./run-format')
 const { KeyWriter, ValueWriter } = require('./run-writer')
 
 /**
@@ -118,9 +119,13 @@ async function writeMerged (writer, runs) {
   const offsets = [0]
   for (const { records } of runs) offsets.push(offsets[offsets.length - 1] + records)
   const records = offsets[runs.length]
+  let before = -1
   for (const run of runs) {
     for (let ordinal = 0; ordinal < run.records; ordinal++) {
-      writer.addWord(run.seqOf(ordinal) - base)
+      const seq = run.seqOf(ordinal)
+      checkOrder(before, seq, run.to)
+      before = seq
+      writer.addWord(seq - base)
       if (pace.isDue()) await pace.rest()
     }
   }
@@ -145,6 +150,14 @@ async function writeMerged (writer, runs) {
   return { base, records, oddStart, oddCount, keys, numbers, times }
 }
 
+/**
+ * What is read of a run must be above what was before it.
+ * @type {(before: number, value: number, end: number) => void}
+ */
+function checkOrder (before, value, end) {
+  if (value <= before || value >= end) throw new DamagedRun(`${value} comes after ${before}`)
+}
+
 /** Ordinals of one key, ascending. */
 class Gathered {
   #block = new Uint32Array(ORDINALS_MAX)
@@ -153,8 +166,11 @@ class Gathered {
   /** @type {import('./posting-list').LongHash | null} */
   id = null
 
-  /** @type {(found: number | import('./posting-list').PostingList, offset: number, pace: Pace) => Promise<void>} */
-  async add (found, offset, pace) {
+  /**
+   * @type {(found: number | import('./posting-list').PostingList, offset: number, end: number, pace: Pace) =>
+   *   Promise<void>} `offset`, `end`: of the run
+   */
+  async add (found, offset, end, pace) {
     const isFirst = this.count === 0
     const isList = typeof found !== 'number'
     const id = isList ? found.id : null
@@ -162,14 +178,21 @@ class Gathered {
     const isSame = id !== null && (isFirst || (this.id !== null && this.id.low === id.low && this.id.high === id.high))
     this.id = isSame ? id : null
     this.#makeRoom(isList ? found.count : 1)
+    let before = this.count === 0 ? -1 : this.ordinals[this.count - 1]
     if (!isList) {
+      checkOrder(before, found + offset, end)
       this.ordinals[this.count++] = found + offset
       return
     }
     for (let block = found.blockCount - 1; block >= 0; block--) {
       const count = found.readBlock(block, this.#block)
       this.#makeRoom(count)
-      for (let at = count - 1; at >= 0; at--) this.ordinals[this.count++] = this.#block[at] + offset
+      for (let at = count - 1; at >= 0; at--) {
+        const ordinal = this.#block[at] + offset
+        checkOrder(before, ordinal, end)
+        before = ordinal
+        this.ordinals[this.count++] = ordinal
+      }
       if (pace.isDue()) await pace.rest()
     }
   }
@@ -200,7 +223,7 @@ async function mergeKeys (writer, runs, offsets, slot, pace) {
     for (let index = 0; index < runs.length; index++) {
       const { done, value } = entries[index]
       if (done || value.short !== short) continue
-      await gathered.add(value.found, offsets[index], pace)
+      await gathered.add(value.found, offsets[index], offsets[index + 1], pace)
       entries[index] = heads[index].next()
     }
     target.add(short, gathered.ordinals, gathered.count, gathered.id)
@@ -224,7 +247,9 @@ async function mergeValues (writer, runs, offsets, { name, slot }, pace) {
       if (input.index < input.section.count && (next === null || input.value < next.value)) next = input
     }
     if (next === null) return target.end()
-    target.add(next.value, next.run.valueOrdinal(next.section, next.index) + next.offset)
+    const ordinal = next.run.valueOrdinal(next.section, next.index)
+    checkOrder(-1, ordinal, next.run.records)
+    target.add(next.value, ordinal + next.offset)
     next.index++
     if (next.index < next.section.count) next.value = next.run.valueAt(next.section, next.index)
     if (pace.isDue()) await pace.rest()

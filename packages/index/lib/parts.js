@@ -93,6 +93,8 @@ class Parts {
           this.#finish(piece)
           return
         }
+        // A read that went back would have no end.
+        if (value < this.#from || value >= this.#to) throw new DamagedRun(`${value} is out of order`)
         target.push(value)
         this.#pass(value)
       }

@@ -131,6 +131,8 @@ class PostingList {
     const head = source.read(offset, 1 + ID_SIZE + 2 * VARINT_SIZE_MAX)
     this.#form = head[0] & FORM_MASK
     const hasId = (head[0] & HAS_ID) !== 0
+    const headSize = 1 + (hasId ? ID_SIZE : 0) + (this.#form === FEW ? 1 : WORD_SIZE)
+    if (head.length < headSize || this.#form > BITS) throw new DamagedRun('a list that is cut off, or none')
     /** @type {LongHash | null} */
     this.id = hasId ? { low: head.readUInt32LE(1), high: head.readUInt32LE(1 + WORD_SIZE) } : null
     const at = hasId ? 1 + ID_SIZE : 1
@@ -142,10 +144,16 @@ class PostingList {
       this.count = head.readUInt32LE(at)
       this.#start = offset + at + WORD_SIZE
     }
-    if (this.count > source.records) throw new DamagedRun('a list of more records than there are')
+    const countMax = this.#form === FEW ? BLOCK_COUNT : source.records
+    if (this.count > source.records || this.count > countMax) throw new DamagedRun('a list of more records than there are')
     this.blockCount = 1
     if (this.#form === BLOCKS) this.blockCount = Math.ceil(this.count / BLOCK_COUNT)
     else if (this.#form === BITS) this.blockCount = Math.ceil(source.records / ORDINALS_MAX)
+  }
+
+  /** It has so many bytes, or more. */
+  get sizeMin () {
+    return this.#form === BITS ? this.#source.records >> 3 : this.count
   }
 
   /** What no ordinal of the block is above. @param {number} block @returns {number} */

@@ -6,9 +6,9 @@ const { readWhole, readWholeSync } = require('@millrace/block-file')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { crc32 } = require('@millrace/framing')
 const { PostingList } = require('./posting-list')
+const { checkFooter } = require('./run-footer')
 const {
-  DOUBLE_SIZE, DamagedRun, ENTRY_SIZE, FOOTER_SIZE_MAX, FORMAT, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE,
-  WORD_SIZE
+  DOUBLE_SIZE, DamagedRun, ENTRY_SIZE, FOOTER_SIZE_MAX, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE
 } = require('./run-format')
 
 /** Pages in memory, of all runs of an index. */
@@ -23,6 +23,8 @@ const PAGE_MASK = PAGE_SIZE - 1
  * @typedef {import('@millrace/block-file').StorageHandle} StorageHandle
  * @typedef {{ bytes: Buffer, view: DataView }} Page
  */
+
+const NONE = Buffer.alloc(0)
 
 /** Bounds how many pages are in memory: the one that was loaded first goes first. */
 class PageCache {
@@ -116,6 +118,8 @@ class Run {
   /** Gives bytes, fewer if the data ends there. @type {(offset: number, size: number) => Buffer} */
   read (offset, size) {
     const end = Math.min(offset + size, this.footer.dataSize)
+    // What is empty may be at the end, where no page is.
+    if (offset >= end) return NONE
     const within = offset & PAGE_MASK
     const isInPage = within + end - offset <= PAGE_SIZE
     if (isInPage) return this.#page(offset >>> PAGE_SHIFT).bytes.subarray(within, within + end - offset)
@@ -153,7 +157,13 @@ class Run {
 
   /** The ordinals of odd records, ascending. */
   get odd () {
-    return (this.#odd ??= this.#words(this.footer.oddStart, this.footer.oddCount))
+    if (this.#odd === null) {
+      const odd = this.#words(this.footer.oddStart, this.footer.oddCount)
+      const isRight = odd.every((ordinal, index) => ordinal < this.records && (index === 0 || odd[index - 1] < ordinal))
+      if (!isRight) throw new DamagedRun('odd records that are out of order')
+      this.#odd = odd
+    }
+    return this.#odd
   }
 
   /**
@@ -189,20 +199,31 @@ class Run {
   #fencesOf (slot) {
     const known = this.#fences[slot]
     if (known !== undefined) return known
-    const { count, fences } = this.footer.keys[slot]
+    const { size, count, fences } = this.footer.keys[slot]
     const groups = Math.ceil(count / GROUP_SIZE)
     const words = this.#words(fences, 2 * groups)
-    return (this.#fences[slot] = { shorts: words.subarray(0, groups), places: words.subarray(groups) })
+    const places = words.subarray(groups)
+    places.forEach((place, group) => {
+      const groupSize = Math.min(GROUP_SIZE, count - group * GROUP_SIZE) * ENTRY_SIZE
+      if (place % WORD_SIZE !== 0 || place + groupSize > size) throw new DamagedRun('a group that is not in its section')
+    })
+    return (this.#fences[slot] = { shorts: words.subarray(0, groups), places })
   }
 
   /** All keys of a path, in the order of their hashes. @param {number} slot */
   * entries (slot) {
-    const { start, count } = this.footer.keys[slot]
+    const { start, size, count } = this.footer.keys[slot]
     if (count === 0) return
     const { places } = this.#fencesOf(slot)
+    // Lists that share bytes could have more ordinals than any file.
+    let [last, listed] = [-1, 0]
     for (let index = 0; index < count; index++) {
       const offset = start + places[Math.floor(index / GROUP_SIZE)] + index % GROUP_SIZE * ENTRY_SIZE
-      yield { short: this.#word(offset), found: this.#payload(start, this.#word(offset + WORD_SIZE)) }
+      const [short, found] = [this.#word(offset), this.#payload(start, this.#word(offset + WORD_SIZE))]
+      if (typeof found !== 'number') listed += found.sizeMin
+      if (short <= last || listed > size) throw new DamagedRun('keys that are out of order')
+      last = short
+      yield { short, found }
     }
   }
 
@@ -277,8 +298,7 @@ async function openRun (storage, folder, name, cache) {
     if (!isRun) throw new DamagedRun('it does not end as a run does')
     const text = await readAt(handle, size - TRAILER_SIZE - footerSize, footerSize)
     if (crc32(text) !== trailer.readUInt32LE(WORD_SIZE)) throw new DamagedRun('its footer is damaged')
-    const footer = JSON.parse(text.toString())
-    if (footer.format !== FORMAT) throw new DamagedRun(`it has the format ${footer.format}`)
+    const footer = checkFooter(JSON.parse(text.toString()), size)
     const checksums = await readAt(handle, footer.dataSize, footer.dataSize / PAGE_SIZE * WORD_SIZE)
     if (crc32(checksums) !== footer.checksum) throw new DamagedRun('its checksums are damaged')
     if (footer.dataSize + checksums.length + footerSize + TRAILER_SIZE !== size) throw new DamagedRun('it has another size')

@@ -1,3 +1,4 @@
+// @ts-nocheck
 'use strict'
 // Random records, paths and filters, made so that they often meet.
 
@@ -83,4 +84,6 @@ function compareMany (log, index, random, count = 60) {
 exports.appendSome = appendSome
 exports.compareMany = compareMany
 exports.makePaths = makePaths
+exports.makeRange = makeRange
+exports.makeWhere = makeWhere
 exports.pick = pick

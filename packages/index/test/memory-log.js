@@ -1,3 +1,4 @@
+// @ts-nocheck
 'use strict'
 // A log in memory, as an index sees it; and the comparison of what an index names with a scan.
 

@@ -1,0 +1,159 @@
+'use strict'
+// Run files whose checksums fit, but which say what cannot be: they are damaged, and are built again.
+
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { createIndex } = require('..')
+const { MemoryLog } = require('./memory-log')
+const { putTogether, takeApart } = require('./run-bytes')
+
+const PATHS = ['type', { path: 'n', range: true }]
+const TUNING = { recordsMax: 100, fanOut: 3, waitMs: 1 }
+const WHERE = [{ path: 'type', equals: 'rare' }, { path: 'n', gte: 7, lt: 9 }, { path: 'type', in: ['often', 'rare'] }]
+
+/** A log with three runs. */
+async function makeIndexed () {
+  const log = new MemoryLog({ codec: jsonCodec })
+  for (let n = 0; n < 250; n++) log.append({ type: n % 20 === 0 ? 'rare' : 'often', n: n % 50, ...n === 30 && { type: `\ufffd${n}` } })
+  const index = createIndex(PATHS, { tuning: { ...TUNING, fanOut: 9 } }).open(log)
+  await index.flush()
+  await index.close()
+  return log
+}
+
+/** Changes a run file, and gives what is wrong then, if anything. */
+async function change (edit) {
+  const log = await makeIndexed()
+  const [file] = log.disk.list()
+  const run = takeApart(log.disk.read(file))
+  const isFitting = edit(run) !== false
+  log.disk.put(file, putTogether(run, isFitting))
+  const index = createIndex(PATHS, { tuning: TUNING }).open(log)
+  await index.refresh()
+  try {
+    for (const where of WHERE) log.findIn(index.parts(where), where)
+    await index.ready()
+    const wrong = WHERE.map((where) => log.compare(index, where)).find((wrong) => wrong !== null) ?? null
+    const { isReady, failure } = index.status()
+    return wrong ?? (isReady && failure === null ? null : `it is not ready: ${failure}`)
+  } finally {
+    await index.close()
+  }
+}
+
+const FOOTERS = {
+  'no object': (run) => { run.footer = null },
+  'a list': (run) => { run.footer = [] },
+  'a size that is no number': ({ footer }) => {
+    footer.dataSize = 'x'
+    return false
+  },
+  'more data than the file has': ({ footer }) => {
+    footer.dataSize = 2 ** 40
+    return false
+  },
+  'half a page': ({ footer }) => {
+    footer.dataSize = 2048
+    return false
+  },
+  'a key that is too short': ({ footer }) => { footer.key = '00' },
+  'a range that ends before it begins': ({ footer }) => { footer.to = footer.from },
+  'records without end': ({ footer }) => { footer.records = 2 ** 52 },
+  'fewer than no records': ({ footer }) => { footer.records = -1 },
+  'a base after the last record': ({ footer }) => { footer.base = footer.last + 1 },
+  'odd records that are none': ({ footer }) => { footer.oddCount = -2 },
+  'odd records outside': ({ footer }) => { footer.oddStart = footer.dataSize },
+  'no keys': ({ footer }) => { delete footer.keys },
+  'fewer keys than paths': ({ footer }) => { footer.keys.pop() },
+  'keys without end': ({ footer }) => { footer.keys[0].count = 2 ** 50 },
+  'keys at half a word': ({ footer }) => { footer.keys[0].start += 2 },
+  'keys that are null': ({ footer }) => { footer.keys[0] = null },
+  'values of a path without ranges': ({ footer }) => { footer.numbers[0] = footer.numbers[1] },
+  'no values of a path with ranges': ({ footer }) => { footer.times[1] = null },
+  'values without end': ({ footer }) => { footer.numbers[1].count = 2 ** 50 },
+  'another format': ({ footer }) => { footer.format++ }
+}
+
+for (const [name, edit] of Object.entries(FOOTERS)) {
+  tape(`hostile: a footer with ${name}`, async (t) => {
+    t.equal(await change(edit), null)
+    t.end()
+  })
+}
+
+/** Where the entries of the first group of the keys of `type` are. */
+function findEntries ({ data, footer: { keys: [{ start, fences, count }] } }) {
+  const entries = start + data.readUInt32LE(fences + 4)
+  const words = Array.from({ length: count }, (_, index) => data.readUInt32LE(entries + 8 * index + 4))
+  const lists = words.filter((word) => word >= 2 ** 31).map((word) => start + word - 2 ** 31)
+  return { fences, entries, lists }
+}
+
+const DATA = {
+  'a group at half a word': (run) => {
+    const { fences } = findEntries(run)
+    run.data.writeUInt32LE(run.data.readUInt32LE(fences + 4) + 2, fences + 4)
+  },
+  'a group outside of its section': (run) => run.data.writeUInt32LE(2 ** 31, findEntries(run).fences + 4),
+  'a list outside of the data': (run) => run.data.writeUInt32LE(2 ** 32 - 1, findEntries(run).entries + 4),
+  'lists of no known form': (run) => { for (const list of findEntries(run).lists) run.data[list] = 3 },
+  'lists of more ordinals than are read at once': (run) => {
+    for (const list of findEntries(run).lists) run.data.writeUInt16LE(0x7fff, list + 1)
+  },
+  'lists that go up and down': (run) => { for (const list of findEntries(run).lists) run.data.fill(0, list + 3, list + 5) },
+  'seqs that go down': ({ data }) => data.writeUInt32LE(5, 4 * 60),
+  'seqs that are all the same': ({ data, footer }) => { data.fill(0, 0, footer.records * 4) }
+}
+
+for (const [name, edit] of Object.entries(DATA)) {
+  tape(`hostile: a run with ${name} is read without a failure, and is built again once it is merged`, async (t) => {
+    const log = await makeIndexed()
+    const [file] = log.disk.list()
+    const run = takeApart(log.disk.read(file))
+    edit(run)
+    log.disk.put(file, putTogether(run))
+    const index = createIndex(PATHS, { tuning: TUNING }).open(log)
+    await index.refresh()
+    for (const where of WHERE) {
+      t.ok(log.findIn(index.parts(where), where))
+      t.ok(log.findIn(index.parts(where, { reverse: true }), where, { reverse: true }))
+    }
+    await index.ready()
+    const { isReady, failure } = index.status()
+    t.ok(isReady && failure === null)
+    await index.close()
+    t.end()
+  })
+}
+
+tape('hostile: lists that share their bytes do not make a merge endless', async (t) => {
+  const log = await makeIndexed()
+  for (const file of log.disk.list()) {
+    const run = takeApart(log.disk.read(file))
+    const { entries, lists } = findEntries(run)
+    const { keys: [{ start, count }] } = run.footer
+    const word = 2 ** 31 + lists[0] - start
+    for (let index = 0; index < count; index++) run.data.writeUInt32LE(word, entries + 8 * index + 4)
+    // As if each had all records.
+    run.data.fill(1, lists[0] + 2, entries)
+    run.data[lists[0] + 1] = 90
+    log.disk.put(file, putTogether(run))
+  }
+  const index = createIndex(PATHS, { tuning: TUNING }).open(log)
+  await index.ready()
+  t.equal(index.status().failure, null)
+  await index.close()
+  t.end()
+})
+
+tape('runs: of a path that no record has, also if the records fill whole pages', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  // 4 bytes each: nothing comes after the first page.
+  for (let n = 0; n < 1024; n++) log.append({ n })
+  const index = createIndex(['user'], { tuning: { recordsMax: 1024 } }).open(log)
+  await index.flush()
+  t.deepEqual([...index.parts({ path: 'user', equals: 'ada' })], [], 'nothing is scanned')
+  t.equal(index.status().runs, 1, 'the run is not taken for a damaged one')
+  await index.close()
+  t.end()
+})
