@@ -31,8 +31,7 @@ function compile (where) {
   if (filters.some(needsText)) return compileDecoding(filters)
   const plan = planWhere(filters)
   const { test, forget } = createWalk(plan)
-  const select = createSelect(test, createSearches(plan, searchCondition))
-  if (select === undefined) return test
+  const select = createSelect(test, () => createSearches(plan, searchCondition))
   return Object.assign(test, {
     /** @type {import('@millrace/where').Select} */
     select (records, picked) {

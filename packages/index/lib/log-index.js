@@ -55,8 +55,11 @@ const FAN_OUT = 8
  * @property {boolean} [keepsUp]  false: of a log that is only read, each read scans what no run has, and nothing of it
  *   is kept in memory. For programs that read once
  *
- * @typedef {{ from?: number | undefined, to?: number | undefined, reverse?: boolean | undefined }} AskedRange
- *   `from`: the first seq, the log's by default. `to`: after the last one, the log's end by default
+ * @typedef {object} AskedRange
+ * @property {number} [from]  the first seq; the log's by default
+ * @property {number} [to]  after the last one; the log's end by default
+ * @property {boolean} [reverse]
+ * @property {number} [limit]  how many records are wanted; Infinity by default
  *
  * @typedef {object} IndexStatus
  * @property {string[]} paths  that are declared
@@ -122,7 +125,7 @@ class LogIndex {
     const sought = this.#seek(where)
     if (sought.cover() === null) return null
     this.#wakeIfBehind()
-    return new Parts(sought, this.#rangeOf(range))
+    return new Parts(sought, this.#rangeOf(range), range.limit)
   }
 
   /**

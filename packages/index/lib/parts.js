@@ -7,7 +7,7 @@ const { DamagedRun } = require('./run-format')
 const { Run, firstIndex } = require('./run')
 const { findInBlock, findInRun, isSelective, ordinalsOf } = require('./search')
 
-/** The first part has few candidates, for a read that wants few; each further one has twice as many. */
+/** The first part has few candidates, no more than are wanted; each further one has twice as many. */
 const FIRST_COUNT = 32
 const COUNT_MAX = 1024
 
@@ -45,17 +45,18 @@ class Parts {
   /** What is left: from here on, and before there. */
   #from
   #to
-  #room = FIRST_COUNT
+  #room
   /** @type {Piece | null} */
   #piece = null
   #version = -1
 
-  /** @param {Sought} sought @param {Range} range */
-  constructor (sought, { from, to, reverse }) {
+  /** @param {Sought} sought @param {Range} range @param {number} [limit]  how many records are wanted */
+  constructor (sought, { from, to, reverse }, limit = Infinity) {
     this.#sought = sought
     this.#from = from
     this.#to = to
     this.#reverse = reverse
+    this.#room = Math.max(1, Math.min(FIRST_COUNT, limit))
   }
 
   [Symbol.iterator] () {

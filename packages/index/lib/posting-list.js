@@ -24,7 +24,7 @@ const ID_COUNT_MIN = 16
 /** Of the bits that are taken at once. */
 const BITS_STEP = 512
 const BLOCK_SIZE_MAX = BLOCK_COUNT * VARINT_SIZE_MAX
-/** As many as one call of `readBlock` gives. */
+/** As many as one call of `readBlock` gives at most. */
 const ORDINALS_MAX = BITS_STEP * 8
 
 /** @typedef {{ low: number, high: number }} LongHash */
@@ -162,10 +162,16 @@ class PostingList {
     return this.#form === FEW ? this.#source.records - 1 : this.#source.records - 1 - block * ORDINALS_MAX
   }
 
+  /** How many ordinals a block may have. */
+  get blockSize () {
+    if (this.#form === BITS) return ORDINALS_MAX
+    return Math.min(this.count, BLOCK_COUNT)
+  }
+
   /**
    * Gives the ordinals of a block.
    * @param {number} block
-   * @param {Uint32Array} target  with room for ORDINALS_MAX
+   * @param {Uint32Array} target  with room for a block
    * @returns {number}  how many; the newest first
    */
   readBlock (block, target) {

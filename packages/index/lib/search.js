@@ -2,7 +2,6 @@
 // Which records of one run, or of one block, may fulfil a filter. It gives their ordinals in the order of the read.
 
 const { firstIndex } = require('./run')
-const { ORDINALS_MAX } = require('./posting-list')
 const { ordered } = require('./sorting')
 
 /** If more of the records are candidates, to read all of them is faster. */
@@ -130,8 +129,8 @@ function collect (run, { singles, lists, ranges, any }, { low, high }, target) {
 
 /** @type {(list: PostingList, wanted: { low: number, high: number, reverse: boolean }) => Iterable<number>} */
 function * walkList (list, { low, high, reverse }) {
-  const block = new Uint32Array(ORDINALS_MAX)
-  const { blockCount } = list
+  const { blockCount, blockSize } = list
+  const block = new Uint32Array(blockSize)
   // A block has none above its newest, and only those above the newest of the next one.
   const first = firstIndex(blockCount - 1, (index) => list.newestOf(index + 1) < high)
   const end = firstIndex(blockCount, (index) => list.newestOf(index) < low)
@@ -147,13 +146,14 @@ function * walkList (list, { low, high, reverse }) {
 /** Says whether an ordinal is in a list, fast if they come in order. */
 class Members {
   #list
-  #block = new Uint32Array(ORDINALS_MAX)
+  #block
   #index = -1
   #count = 0
 
   /** @param {PostingList} list */
   constructor (list) {
     this.#list = list
+    this.#block = new Uint32Array(list.hasBits ? 0 : list.blockSize)
   }
 
   /** @param {number} ordinal */

@@ -53,8 +53,8 @@ function compile (where) {
       return false // bytes that are no JSON text
     }
   }
-  const searches = createSearches(plan, searchCondition)
-  return Object.assign(test, { select: createSelect(test, searches, { alwaysSearches: true }) })
+  const select = createSelect(test, () => createSearches(plan, searchCondition), { alwaysSearches: true })
+  return Object.assign(test, { select })
 }
 
 /**

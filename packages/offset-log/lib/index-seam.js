@@ -21,7 +21,8 @@ const { IndexedReader } = require('./read/indexed-reader')
  * @typedef {{ seqs: number[] } | { from: number, to: number }} Part  candidates in the order of the read; or a range to
  *   scan, without `to`
  * @typedef {{ next: () => IteratorResult<Part> }} Parts  in the order of the read, none before or after its range
- * @typedef {{ from?: number, to?: number, reverse?: boolean }} AskedRange  without `to`
+ * @typedef {{ from?: number, to?: number, reverse?: boolean, limit?: number }} AskedRange  without `to`; `limit`: how
+ *   many records are wanted
  *
  * @typedef {object} Explanation  how a read finds its records
  * @property {string[]} uses  The paths of the index that are used.
@@ -226,13 +227,13 @@ class Indexing {
 
   /** @type {(how: ReadParts, ...args: Parameters<OpenRange>) => void} */
   openRangeWithin ({ openRange, isWithin }, file, range, cb) {
-    const { from, reverse } = range
+    const { from, reverse, limit } = range
     if (range.where === null || this.index === null || this.#doubt !== null) return openRange(file, range, cb)
     const open = () => {
       const stop = Math.min(range.stop, file.end)
       try {
         const isWanted = /** @type {RecordFilter} */ (file.codec.compile(range.where))
-        const parts = this.index?.parts(range.where, { from, to: stop, reverse }) ?? null
+        const parts = this.index?.parts(range.where, { from, to: stop, reverse, limit }) ?? null
         if (parts === null) return openRange(file, range, cb)
         const isInside = isWithin === undefined ? isWanted : both(isWanted, isWithin)
         const how = { openRange, parts, stop, isWanted: isInside, findCut: this.#watchCuts() }

@@ -3,7 +3,7 @@
 // only at those in which it is found. Which search, or none at all, is learned from the time that they take.
 
 const PLACES_MAX = 1024
-/** So few records, as those that an index names, are tested one by one: to search them would take longer. */
+/** So few records are tested one by one: to search them would take longer. */
 const FEW = 8
 const FEW_SIZE = 64 * 1024
 /** So often every strategy is tried at first: there are few records then, and code that is new is slow. */
@@ -70,13 +70,26 @@ class Strategy {
  * never misses one. Each search would be right, so it measures their times and uses the fastest; or none, if testing
  * every record is faster.
  * @param {Test} test  of one record
- * @param {Search[]} searches  each for something else that a record must have
+ * @param {() => Search[]} findSearches  each for something else that a record must have; called with the first records.
+ *   A filter whose records an index finds never searches, and to make searches takes longer than to find one record
  * @param {{ alwaysSearches?: boolean }} [options]  `alwaysSearches`: whether any search takes less time than to test
  *   every record, as if testing means parsing; false by default
- * @returns {Select | undefined}  undefined if there is nothing to search for
+ * @returns {Select}
  */
-function createSelect (test, searches, { alwaysSearches = false } = {}) {
-  if (searches.length === 0) return undefined
+function createSelect (test, findSearches, { alwaysSearches = false } = {}) {
+  /** @type {Select | null} */
+  let select = null
+  return (records, picked) => {
+    if (records.count === 0) return 0
+    const areFew = records.count <= FEW && sizeOf(records) <= FEW_SIZE
+    if (areFew && !alwaysSearches) return selectTested(records, test, picked)
+    select ??= createFastest(test, findSearches(), alwaysSearches)
+    return select(records, picked)
+  }
+}
+
+/** @type {(test: Test, searches: Search[], alwaysSearches: boolean) => Select} */
+function createFastest (test, searches, alwaysSearches) {
   /** Made for the first search. @type {Uint32Array | null} */
   let places = null
   /** @type {Select[]} */
@@ -84,13 +97,11 @@ function createSelect (test, searches, { alwaysSearches = false } = {}) {
     places ??= new Uint32Array(PLACES_MAX)
     return selectFound(records, test, find, places, picked)
   })
-  if (!alwaysSearches) selects.push((records, picked) => selectTested(records, test, picked))
+  const isTried = !alwaysSearches || searches.length === 0
+  if (isTried) selects.push((records, picked) => selectTested(records, test, picked))
   const strategies = selects.map((select) => new Strategy(select))
   if (strategies.length === 1) return strategies[0].select
   return (records, picked) => {
-    if (records.count === 0) return 0
-    const areFew = records.count <= FEW && sizeOf(records) <= FEW_SIZE
-    if (areFew && !alwaysSearches) return selectTested(records, test, picked)
     const fastest = strategies.reduce((best, one) => one.expected < best.expected ? one : best)
     for (const other of strategies) if (other !== fastest) other.decay()
     const started = performance.now()

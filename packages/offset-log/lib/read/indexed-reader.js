@@ -35,6 +35,7 @@ class IndexedReader {
   #parts
   /** Where what is read of `#parts` now ends. */
   #partEnd
+  /** @type {IsWanted} */
   #isWanted
   #getter
   #findCut
@@ -68,7 +69,8 @@ class IndexedReader {
     this.#range = range
     this.#openRange = openRange
     this.#parts = parts
-    this.#isWanted = isWanted
+    // Nearly all candidates match, so to search them for what a match must have would only take time.
+    this.#isWanted = (buf, start, end, seq) => isWanted(buf, start, end, seq)
     this.#findCut = range.reverse || range.skipsRetained ? () => null : findCut
     this.#position = this.#partEnd = range.from
     this.#tailFrom = Math.max(range.from, stop)
@@ -223,7 +225,7 @@ class IndexedReader {
   /** Makes room in the buffer, behind what is in it. @type {(used: number, size: number) => void} */
   #reserve (used, size) {
     if (used + size <= this.#buffer.length) return
-    const larger = Buffer.allocUnsafeSlow(Math.max(BUFFER_SIZE, 2 * (used + size)))
+    const larger = Buffer.allocUnsafe(Math.max(BUFFER_SIZE, 2 * (used + size)))
     this.#buffer.copy(larger, 0, 0, used)
     this.#buffer = larger
   }
