@@ -11,9 +11,38 @@ const { abortError, onAbort } = require('@millrace/flow')
  * @typedef {Pick<import('./stream').RecordStream, 'read' | 'lost' | 'undecodable' | 'noteIterated'>} Stream
  */
 
+const STATE = Symbol('state')
+
+/** @typedef {Source & { [STATE]: { stream: Stream, isIterated: boolean } }} SourceWithState */
+
+/**
+ * What all sources have. It is shared: accessors of its own would give each source a shape of its own, and shapes live
+ * until the next full garbage collection, with all that the stream has in memory.
+ */
+const sourcePrototype = Object.create(Function.prototype, {
+  lost: { get () { return this[STATE].stream.lost } },
+  undecodable: { get () { return this[STATE].stream.undecodable } },
+  [Symbol.asyncIterator]: {
+    /** @this {SourceWithState} @returns {AsyncIterableIterator<any>} */
+    value () {
+      const state = this[STATE]
+      // A second loop would miss the records that the first one has read.
+      if (state.isIterated) return iterate(failAlways(usedError()))
+      state.isIterated = true
+      state.stream.noteIterated()
+      return iterate(this)
+    }
+  },
+  [Symbol.asyncDispose]: {
+    /** @this {SourceWithState} @returns {Promise<void>} */
+    value () {
+      return new Promise((resolve) => this(true, () => resolve()))
+    }
+  }
+})
+
 /** @param {Stream} stream */
 function createSource (stream) {
-  let isIterated = false
   /**
    * @param {End | false} abort
    * @param {Answer} [cb]  some callers leave it out when they abort. It has no default value, because pull-stream
@@ -27,24 +56,12 @@ function createSource (stream) {
   // What is rare is apart, so that the compiler puts the rest of `read` into its callers.
   const readWithout = (/** @type {undefined} */ cb, /** @type {End | false} */ abort) => {
     if (cb !== undefined) throw misuse(`stream: expected a callback, got ${typeof cb}; for Node.js streams there is log.toReadable`)
-    if (isOfPipeline(abort)) return iterateUntil(source, abort.signal)
+    if (isOfPipeline(abort)) return iterateUntil(/** @type {any} */ (read), abort.signal)
     stream.read(abort || null, ignore)
   }
-  Object.defineProperty(read, 'lost', { get: () => stream.lost })
-  Object.defineProperty(read, 'undecodable', { get: () => stream.undecodable })
-  const source = Object.assign(read, {
-    /** @returns {AsyncIterableIterator<any>} */
-    [Symbol.asyncIterator]: () => {
-      // A second loop would miss the records that the first one has read.
-      if (isIterated) return iterate(failAlways(usedError()))
-      isIterated = true
-      stream.noteIterated()
-      return iterate(source)
-    },
-    /** @returns {Promise<void>} */
-    [Symbol.asyncDispose]: () => new Promise((resolve) => read(true, () => resolve()))
-  })
-  return source
+  Object.setPrototypeOf(read, sourcePrototype)
+  Object.defineProperty(read, STATE, { value: { stream, isIterated: false } })
+  return /** @type {typeof read & AsyncIterable<any> & AsyncDisposable & Pick<Stream, 'lost' | 'undecodable'>} */ (read)
 }
 
 function ignore () {}

@@ -9,6 +9,7 @@ const { Getter } = require('../getter')
 const { RecordRun } = require('../record-run')
 
 const BUFFER_SIZE = 1024
+const NO_BYTES = Buffer.alloc(0)
 /** What is delivered at once: at most so many records, and not many more bytes. */
 const COUNT_MAX = 1024
 const RUN_SIZE = 256 * 1024
@@ -55,7 +56,7 @@ class IndexedReader {
   #isRangeNext = false
   /** What was delivered last. @type {RecordRun | null} */
   #run = null
-  #buffer = Buffer.alloc(0)
+  #buffer = NO_BYTES
   #slice = new TimeSlice()
 
   /**
@@ -95,7 +96,7 @@ class IndexedReader {
     trampoline((again) => {
       if (this.#inner !== null) return this.#readInner(this.#inner, logEnd, again, cb)
       if (this.#seqs.length > 0) return this.#readCandidates(logEnd, again, cb)
-      if (this.#isDone) return cb(null, new RecordRun())
+      if (this.#isDone) return cb(null, new RecordRun(0))
       /** @type {IteratorResult<Part>} */
       let part
       try {
@@ -157,7 +158,7 @@ class IndexedReader {
     const { reverse, live, stop } = this.#range
     if (reverse || this.#tailFrom >= stop || (!live && logEnd <= this.#tailFrom)) {
       this.#isDone = true
-      return cb(null, new RecordRun())
+      return cb(null, new RecordRun(0))
     }
     this.#isTail = true
     this.#open({ from: this.#tailFrom }, again, cb)
