@@ -9,6 +9,13 @@ const { DamagedRun } = require('./run-format')
 const { KeyWriter, ValueWriter } = require('./run-writer')
 
 /**
+ * If a path has so few keys, the long hash of each is written: then counts need no reads. That is a byte a record, or a
+ * few KiB for a small run, and holds for what is merged too.
+ */
+const IDS_SHARE = 8
+const IDS_RECORDS_MIN = 2048
+
+/**
  * @typedef {import('./block').Block} Block
  * @typedef {import('./run').Run} Run
  * @typedef {import('./run-writer').PageWriter} PageWriter
@@ -78,7 +85,8 @@ async function writeBlock (writer, block) {
 /** @type {(writer: PageWriter, column: Block['keys'][0], records: number, pace: Pace) => Promise<KeySection>} */
 async function writeKeys (writer, column, records, pace) {
   const order = column.sort()
-  const target = new KeyWriter(writer, records)
+  const hasIds = countKeys(column.short, order) <= Math.max(records, IDS_RECORDS_MIN) / IDS_SHARE
+  const target = new KeyWriter(writer, records, hasIds)
   const ordinals = new Uint32Array(records)
   for (let at = 0; at < order.length;) {
     const first = order[at]
@@ -96,6 +104,18 @@ async function writeKeys (writer, column, records, pace) {
     if (pace.isDue()) await pace.rest()
   }
   return target.end()
+}
+
+/** @type {(shorts: Uint32Array, order: ArrayLike<number>) => number} `order`: of the hashes, ascending */
+function countKeys (shorts, order) {
+  let count = 0
+  let before = -1
+  for (let at = 0; at < order.length; at++) {
+    const short = shorts[order[at]]
+    if (short !== before) count++
+    before = short
+  }
+  return count
 }
 
 /** @type {(writer: PageWriter, column: NonNullable<Block['numbers'][0]>, pace: Pace) => Promise<ValueSection>} */
@@ -211,7 +231,8 @@ class Gathered {
  *   pace: Pace) => Promise<KeySection>}
  */
 async function mergeKeys (writer, runs, offsets, slot, pace) {
-  const target = new KeyWriter(writer, offsets[runs.length])
+  const hasIds = runs.every(({ footer }) => footer.keys[slot].hasIds)
+  const target = new KeyWriter(writer, offsets[runs.length], hasIds)
   const gathered = new Gathered()
   const heads = runs.map((run) => run.entries(slot))
   const entries = heads.map((head) => head.next())

@@ -19,8 +19,6 @@ const BLOCK_COUNT = 128
 const BLOCK_ENTRY_SIZE = 8
 const ID_SIZE = 8
 const VARINT_SIZE_MAX = 5
-/** Of a list that is shorter, a count reads the records. */
-const ID_COUNT_MIN = 16
 /** Of the bits that are taken at once. */
 const BITS_STEP = 512
 const BLOCK_SIZE_MAX = BLOCK_COUNT * VARINT_SIZE_MAX
@@ -39,10 +37,10 @@ const ORDINALS_MAX = BITS_STEP * 8
 /**
  * Writes a list.
  * @param {Target} target
- * @param {ArrayLike<number>} ordinals  ascending, each once, at least two
+ * @param {ArrayLike<number>} ordinals  ascending, each once, at least one
  * @param {number} count
  * @param {number} records  of the run
- * @param {LongHash | null} id  of all their values, if it is one
+ * @param {LongHash | null} id  of all their values, to be written too
  */
 function writeList (target, ordinals, count, records, id) {
   let size = 0
@@ -50,12 +48,11 @@ function writeList (target, ordinals, count, records, id) {
   const blocks = Math.ceil(count / BLOCK_COUNT)
   const bitsSize = Math.ceil(records / 8)
   const form = count <= BLOCK_COUNT ? FEW : size + blocks * BLOCK_ENTRY_SIZE > bitsSize ? BITS : BLOCKS
-  const hasId = id !== null && count >= ID_COUNT_MIN
   target.makeRoom(1 + ID_SIZE + 2 * VARINT_SIZE_MAX + (form === BITS ? bitsSize : size + blocks * BLOCK_ENTRY_SIZE))
   const { bytes } = target
   let at = target.filled
-  bytes[at++] = form | (hasId ? HAS_ID : 0)
-  if (hasId) {
+  bytes[at++] = form | (id === null ? 0 : HAS_ID)
+  if (id !== null) {
     at = bytes.writeUInt32LE(id.low, at)
     at = bytes.writeUInt32LE(id.high, at)
   }

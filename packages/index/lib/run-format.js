@@ -40,6 +40,8 @@ const RUN_SIZE_MAX = 2 ** 30
  * @property {number} size  from the start to the fences
  * @property {number} count  of entries
  * @property {number} fences  where they are
+ * @property {boolean} hasIds  whether each list has the long hash of its values, if that is one; then a key of a single
+ *   record has a list too
  *
  * @typedef {object} ValueSection
  * @property {number} start

@@ -14,6 +14,8 @@ const {
 
 /** Bytes that wait in memory to be written. */
 const PENDING_SIZE = 256 * 1024
+/** Of the records of a shorter list a count looks at each, unless all lists of the path have their long hashes. */
+const ID_COUNT_MIN = 16
 const NAME_SIZE = 6
 const SEQ_DIGITS = 16
 
@@ -111,17 +113,23 @@ class PageWriter {
 class KeyWriter {
   #writer
   #records
+  #hasIds
   #start
   #count = 0
   #entries = new Uint32Array(2 * GROUP_SIZE)
   /** @type {Array<{ short: number, place: number }>} */
   #fences = []
 
-  /** @param {PageWriter} writer @param {number} records */
-  constructor (writer, records) {
+  /**
+   * @param {PageWriter} writer
+   * @param {number} records
+   * @param {boolean} hasIds  whether each key has its long hash with it
+   */
+  constructor (writer, records, hasIds) {
     writer.align(WORD_SIZE)
     this.#writer = writer
     this.#records = records
+    this.#hasIds = hasIds
     this.#start = writer.position
   }
 
@@ -133,10 +141,12 @@ class KeyWriter {
    */
   add (short, ordinals, count, id) {
     const place = this.#writer.position - this.#start
-    if (count > 1) writeList(this.#writer, ordinals, count, this.#records, id)
+    const kept = this.#hasIds || count >= ID_COUNT_MIN ? id : null
+    const isList = count > 1 || kept !== null
+    if (isList) writeList(this.#writer, ordinals, count, this.#records, kept)
     const at = this.#count % GROUP_SIZE
     this.#entries[2 * at] = short
-    this.#entries[2 * at + 1] = count === 1 ? ordinals[0] : (LIST | place) >>> 0
+    this.#entries[2 * at + 1] = isList ? (LIST | place) >>> 0 : ordinals[0]
     this.#count++
     if (at + 1 === GROUP_SIZE) this.#endGroup(GROUP_SIZE)
   }
@@ -157,7 +167,7 @@ class KeyWriter {
     const fences = this.#writer.position
     for (const { short } of this.#fences) this.#writer.addWord(short)
     for (const { place } of this.#fences) this.#writer.addWord(place)
-    return { start: this.#start, size: fences - this.#start, count: this.#count, fences }
+    return { start: this.#start, size: fences - this.#start, count: this.#count, fences, hasIds: this.#hasIds }
   }
 }
 

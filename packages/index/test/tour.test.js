@@ -74,6 +74,21 @@ tape('tour: counts are exact, as soon as few records must be read', async (t) =>
   await index.close()
 })
 
+tape('tour: of a path with few keys, counts need no reads, however seldom a key is in each run', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  const rare = { path: 'user.id', equals: 'rare' }
+  // Runs of 1,024 are merged eight to one; each has the rare user once, or twice, or not at all.
+  for (let n = 0; n < 20_000; n++) log.append({ key: n, user: { id: n % 700 === 0 ? 'rare' : `user ${n % 50}` } })
+  const index = createIndex(['key', 'user.id'], { tuning: { recordsMax: 1024, waitMs: 1 } }).open(log)
+  await index.ready()
+  t.ok(index.status().runs < 10)
+  const { sure, parts } = index.count(rare)
+  t.deepEqual([sure, [...parts]], [29, []])
+  const ofKey = index.count({ path: 'key', equals: 700 })
+  t.deepEqual([ofKey.sure, [...ofKey.parts].length], [0, 1], 'of a path whose keys are nearly all different one record is read')
+  await index.close()
+})
+
 tape('tour: explain says what is used, and why something is scanned', async (t) => {
   const log = makeLog(1050)
   const index = openIndex(log)
