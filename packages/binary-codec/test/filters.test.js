@@ -19,7 +19,8 @@ tape('filters: of alternatives one of which has no search, each record is tested
   t.ok(isWanted(bytes, 0, bytes.length))
   const count = 20
   const starts = Uint32Array.from({ length: count }, (_, index) => index * bytes.length)
-  const records = { count, buffer: Buffer.concat(Array(count).fill(bytes)), starts, ends: starts.map((start) => start + bytes.length) }
+  const ends = starts.map((start) => start + bytes.length)
+  const records = { count, buffer: Buffer.concat(Array(count).fill(bytes)), starts, ends }
   t.equal(isWanted.select(records, new Uint32Array(count)), count)
   t.end()
 })
