@@ -534,8 +534,8 @@ function closedError (call, name) {
 
 /**
  * What a log must have to be forwarded; every Millrace log has it.
- * @typedef {{ filename: string, since: object, ready: Function, scan: Function, stream: Function,
- *   stats: Function }} ForwardedLog
+ * @typedef {{ filename: string, since: object, ready: Function, get: Function, scan: Function,
+ *   stream: Function, stats: Function }} ForwardedLog
  */
 
 /**

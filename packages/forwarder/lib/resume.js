@@ -138,7 +138,8 @@ const PROBLEMS = {
  * @type {(log: any, point: Point) => Promise<Verdict>}
  */
 async function judge (log, [, seq, crc]) {
-  if (seq > log.since.value) return 'gone'
+  // Opened again after its last records were deleted, a log ends before them.
+  if (seq > log.since.value) return await isDeleted(log, seq) ? 'absent' : 'gone'
   /** @type {Verdict} */
   let verdict = 'absent'
   try {
@@ -152,6 +153,16 @@ async function judge (log, [, seq, crc]) {
     throw err
   }
   return verdict
+}
+
+/** @type {(log: any, seq: number) => Promise<boolean>} */
+async function isDeleted (log, seq) {
+  try {
+    await log.get(seq)
+    return false
+  } catch (/** @type {any} */ err) {
+    return err.code === 'flumelog:deleted'
+  }
 }
 
 /**

@@ -211,6 +211,31 @@ tape('forwarder: deleted records are left out, and nobody waits for them', async
   await log.close()
 })
 
+tape('forwarder: the last records are deleted, and the log is opened again: nothing is sent again', async (t) => {
+  for (const make of [makeLog, makeSegments]) {
+    const log = make()
+    await fill(log, 5)
+    const sink = createCollector()
+    const forwarder = forward(log, { sink })
+    await forwarder.drained()
+    await forwarder.close()
+    const seqs = await collect(log.stream({ values: false }))
+    await log.del(seqs.slice(3))
+    await log.close()
+    const reopened = make({}, log.filename)
+    await reopened.ready()
+    t.equal(reopened.since.value, seqs[2], 'the log ends before the cursor')
+    const again = forward(reopened, { sink })
+    await again.drained()
+    t.deepEqual(again.reports, [])
+    await fill(reopened, 1, 5)
+    await again.drained()
+    t.deepEqual(sink.all, [0, 1, 2, 3, 4, 5])
+    await again.close()
+    await reopened.close()
+  }
+})
+
 tape('forwarder: records that do not decode are set aside as bytes', async (t) => {
   for (const framing of ['checked', 'offset32']) {
     const file = newPath('log')
