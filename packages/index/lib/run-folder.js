@@ -88,7 +88,7 @@ class RunFolder {
         return null
       }
       const erasedCount = await this.#host.erasedCountAt(run.footer.last)
-      run.isClean = erasedCount !== null && run.footer.erased === erasedCount
+      run.isClean = run.footer.isClean && run.footer.erased === erasedCount
       return run
     } catch (/** @type {any} */ err) {
       await run?.close().catch(() => {})
@@ -104,7 +104,7 @@ class RunFolder {
   }
 
   /** @param {Footer} footer @returns {Promise<string | null>}  why a run is not used; null if it can be */
-  async #whyNot ({ id, epoch, codec, paths, to, last, proof }) {
+  async #whyNot ({ id, epoch, codec, paths, to, last, proof, erased }) {
     const host = this.#host
     const own = host.identity()
     if (own.id === null || own.id.toString('hex') !== id || own.epoch !== epoch) return 'it is of another log, or of other times'
@@ -112,7 +112,9 @@ class RunFolder {
     if (JSON.stringify(paths) !== this.#paths) return 'it is of other paths'
     if (to > host.end) return 'it goes on after the end of the log'
     const isSame = await host.lastOf(last) && await host.proof(last) === proof && await this.#isEmpty(last + 1, to)
-    return isSame ? null : 'the log has other records there'
+    if (!isSame) return 'the log has other records there'
+    // Of an older copy: the run does not know what was deleted after it.
+    return erased > (await host.erasedCountAt(last) ?? Infinity) ? 'the log has records that were deleted before' : null
   }
 
   /** Whether the log has no record in a range: one that went on from an older copy may have some. */
@@ -154,18 +156,15 @@ class RunFolder {
   write (block, key, isCurrent) {
     const last = block.seqs[block.count - 1]
     return this.#make(block, last, key, isCurrent, async (writer) => {
-      return { ...await writeBlock(writer, block), erased: await this.#countErased(last, [block]) }
+      return { ...await writeBlock(writer, block), ...await this.#describeErased(last, [block]) }
     })
   }
 
-  /**
-   * How many records were deleted from the file with a seq, none of them from the parts; -1 if that is unknown.
-   * @type {(seq: number, parts: ReadonlyArray<Block | Run>) => Promise<number>}
-   */
-  async #countErased (seq, parts) {
-    const erasedCount = await this.#host.erasedCountAt(seq)
+  /** @type {(seq: number, parts: ReadonlyArray<Block | Run>) => Promise<Pick<Footer, 'erased' | 'isClean'>>} */
+  async #describeErased (seq, parts) {
+    const erased = await this.#host.erasedCountAt(seq) ?? -1
     // Looked at last: a deletion may have begun meanwhile.
-    return parts.every(({ isClean }) => isClean) ? erasedCount ?? -1 : -1
+    return { erased, isClean: parts.every(({ isClean }) => isClean) }
   }
 
   /**
@@ -186,7 +185,7 @@ class RunFolder {
       const range = { from: runs[0].from, to: newest.to }
       return await this.#make(range, newest.footer.last, key, isCurrent, async (writer) => {
         const sections = await writeMerged(writer, copies)
-        return { ...sections, erased: await this.#countErased(newest.footer.last, runs) }
+        return { ...sections, ...await this.#describeErased(newest.footer.last, runs) }
       })
     } catch (/** @type {any} */ err) {
       if (!(err instanceof DamagedRun) && !MISSING.includes(err.code)) throw err

@@ -59,7 +59,8 @@ const RUN_SIZE_MAX = 2 ** 30
  * @property {number} to  the seq where it ends
  * @property {number} last  the seq of the last record; -1 if there is none
  * @property {number | null} proof  the chain value of the chunk that has the last record
- * @property {number} erased  how many records had been deleted from the log, none of them from this run; -1 if unknown
+ * @property {number} erased  how many records had been deleted from the log's file; -1 if unknown
+ * @property {boolean} isClean  whether the run has none of them
  * @property {number} base
  * @property {number} records
  * @property {number} oddStart

@@ -154,6 +154,27 @@ tape('faults: a log that went on differently after an older copy was restored ha
   }
 })
 
+tape('faults: a record that was deleted before the index was made, and is in an older copy that was restored, is found', async (t) => {
+  const where = { path: 'n', equals: 1 }
+  for (const isDeletedLater of [false, true]) {
+    const log = new MemoryLog({ codec: jsonCodec })
+    for (let n = 0; n < 2000; n++) log.append({ n: n % 100 === 0 ? 1 : 2 })
+    const copy = log.copy()
+    log.del(log.records[500].seq)
+    const index = open(log)
+    await index.ready()
+    if (isDeletedLater) {
+      index.deleted([log.records[600].seq])
+      log.del(log.records[600].seq)
+    }
+    await index.close()
+    const again = open(copy)
+    await again.ready()
+    t.equal(copy.compare(again, where), null)
+    await again.close()
+  }
+})
+
 tape('faults: records that were deleted while no index was open are not counted', async (t) => {
   const where = { path: 'n', equals: 1 }
   const log = new MemoryLog({ codec: jsonCodec })
