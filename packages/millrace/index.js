@@ -11,6 +11,7 @@ const { open } = require('./lib/open')
  * @typedef {import('./lib/open').OpenOptions} OpenOptions
  * @typedef {import('./lib/open').CodecName} CodecName
  * @typedef {import('./lib/open').OpenedLog} OpenedLog
+ * @typedef {import('./lib/open').OpenFolderOptions} OpenFolderOptions
  */
 
 /**

@@ -456,6 +456,20 @@ export async function logging () {
   log.flushSync({ synch: true })
 }
 
+export async function opening () {
+  const log = open<{ n: number }>('events', { maxSize: 2 ** 20, keep: { where: { path: 'n', gt: 1 } }, index: ['n'] })
+  await log.roll()
+  is<SegmentInfo[]>()(await log.segments())
+  is<{ n: number }>()((await log.first())!.value)
+  log.view({ name: 'sum', initial: 0, reduce: (sum, { n }) => sum + n })
+  const file: OffsetLog = open('a.log', { index: ['n'] })
+  await file.compact()
+  // @ts-expect-error
+  open('events', { maxSize: '1 MiB' })
+  // @ts-expect-error
+  open('events', { maxSzie: 2 ** 20 })
+}
+
 export async function views () {
   const log = open<{ n: number }>('a.log')
   const reduce = (state: { total: number }, { n }: { n: number }, seq: number) => ({ total: state.total + n + seq })

@@ -1,6 +1,8 @@
 'use strict'
-// `open`: a log with good defaults. It knows codecs by their names, and refuses options that do not exist.
+// `open`: a log with good defaults, in one file or a folder. It knows codecs by their names, and refuses options that
+// do not exist.
 
+const fs = require('node:fs')
 const { binaryCodec } = require('@millrace/binary-codec')
 const { misuse } = require('@millrace/errors')
 const { callbackOrPromise, toCallback } = require('@millrace/flow')
@@ -9,6 +11,10 @@ const { OffsetLog } = require('@millrace/offset-log')
 
 /** @type {Readonly<{ json: ReturnType<typeof createJsonCodec>, binary: typeof binaryCodec, bytes: undefined }>} */
 const codecs = Object.freeze({ json: createJsonCodec({ strict: true }), binary: binaryCodec, bytes: undefined })
+
+/** What only segments have: a log that is made with one of them is a folder. */
+const OF_SEGMENTS = ['segmentSize', 'segmentAge', 'segmentDay', 'time', 'compress', 'openSegments', 'maxSize', 'maxAge',
+  'maxCount', 'maxHeldSize', 'keep']
 
 /** @typedef {keyof typeof codecs} CodecName */
 /** @typedef {import('@millrace/index').AskedPath | import('@millrace/index').PathOptions} IndexedPath */
@@ -50,30 +56,70 @@ const codecs = Object.freeze({ json: createJsonCodec({ strict: true }), binary: 
 /** @template [T=any] @typedef {import('@millrace/offset-log').OffsetLog<T> & Views<T>} OpenedLog */
 
 /**
- * Opens a log of one file, or creates it, and returns it at once: calls wait until it is loaded. New logs are checked
- * logs of JSON; a file whose name ends in `.jsonl` or `.ndjson` becomes a text file of JSON, a line a record. It throws
- * only if an option is wrong.
  * @template [T=any]
+ * @typedef {import('@millrace/segmented-log').SegmentedLogOptions<T>} SegmentedLogOptions
+ */
+
+/**
+ * The options of SegmentedLog, in the same way.
+ * @template [T=any]
+ * @typedef {Omit<SegmentedLogOptions<T>, 'codec' | 'index' | 'strict'> & OwnOpenOptions<T>} OpenFolderOptions
+ */
+
+/**
+ * @template [T=any]
+ * @typedef {ReturnType<typeof import('@millrace/segmented-log').SegmentedLog<T>> & Views<T>} OpenedFolder
+ */
+
+/**
+ * Opens a log, or creates it, and returns it at once: calls wait until it is loaded. New logs are checked logs of JSON,
+ * in one file; a file whose name ends in `.jsonl` or `.ndjson` becomes a text file of JSON, a line a record. A folder
+ * of segments is opened with SegmentedLog, and made if an option asks for what only SegmentedLog has, such as `maxSize`
+ * or `segmentDay`. It throws only if an option is wrong.
+ * @template [T=any]
+ * @overload
  * @param {string | URL} path
  * @param {OpenOptions<T>} [options]
  * @returns {OpenedLog<T>}
+ */
+/**
+ * @template [T=any]
+ * @overload
+ * @param {string | URL} path
+ * @param {OpenFolderOptions<T>} options
+ * @returns {OpenedFolder<T>}
+ */
+/**
+ * @param {string | URL} path
+ * @param {any} [options]
+ * @returns {any}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function open (path, options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`open: expected options, got ${String(options)}`)
-  const { codec = 'json', framing = framingOf(path), index: paths, ...others } = options
-  const chosen = /** @type {Codec<T>} */ (typeof codec === 'string' ? codecOf(codec) : codec)
+  const { codec = 'json', index: paths, ...others } = options
+  const chosen = typeof codec === 'string' ? codecOf(codec) : codec
   const index = Array.isArray(paths) ? require('@millrace/index').createIndex(paths) : /** @type {Index} */ (paths)
-  const known = { strict: true, framing, ...others, codec: chosen, ...(index !== undefined && { index }) }
-  return withViews(OffsetLog(path, known))
+  const known = { strict: true, ...others, codec: chosen, ...(index !== undefined && { index }) }
+  const makesFolder = OF_SEGMENTS.some((name) => options[name] !== undefined)
+  const isFolder = makesFolder || (others.storage === undefined && isExistingFolder(path))
+  if (!isFolder) return withViews(OffsetLog(path, { framing: framingOf(path), ...known }))
+  const { SegmentedLog } = require('@millrace/segmented-log')
+  // A folder of other things is no place for segments that nobody has asked for.
+  return withViews(SegmentedLog(path, makesFolder ? known : { mustExist: true, ...known }))
 }
 
-/**
- * Views are closed with their log.
- * @template T
- * @param {import('@millrace/offset-log').OffsetLog<T>} log
- * @returns {OpenedLog<T>}
- */
+/** @param {string | URL} path */
+function isExistingFolder (path) {
+  try {
+    return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  } catch {
+    // Whatever it is, opening says what is wrong.
+    return false
+  }
+}
+
+/** Views are closed with their log. @param {any} log */
 function withViews (log) {
   const { close } = log
   /** @type {Array<import('@millrace/view').View>} */
@@ -86,7 +132,7 @@ function withViews (log) {
   return Object.assign(log, {
     view: (/** @type {any} */ options) => {
       const view = require('@millrace/view').createView(log, options)
-      if (views.push(view) === 1) log.close = /** @type {any} */ (withCallback(closeAll))
+      if (views.push(view) === 1) log.close = withCallback(closeAll)
       return view
     }
   })

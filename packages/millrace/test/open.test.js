@@ -1,6 +1,8 @@
 'use strict'
 // `open`: good defaults, codecs by name, and the parts that the package hands out.
 
+const { execFileSync } = require('node:child_process')
+const fs = require('node:fs')
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 const tape = require('tape')
@@ -73,7 +75,7 @@ tape('open: options that there are not are refused, where they are given', async
   await lenient.close()
 })
 
-tape('open: mustExist, errorIfExists, URLs and folders', async (t) => {
+tape('open: mustExist, errorIfExists and URLs', async (t) => {
   const folder = temporaryFolder()
   const file = path.join(folder, 'events.log')
   t.equal((await failureOf(() => open(file, { mustExist: true }).ready())).code, 'ENOENT')
@@ -82,7 +84,64 @@ tape('open: mustExist, errorIfExists, URLs and folders', async (t) => {
   t.equal(log.filename, file)
   await log.close()
   t.equal((await failureOf(() => open(file, { errorIfExists: true }).ready())).code, 'EEXIST')
-  t.equal((await failureOf(() => open(folder).ready())).code, 'EISDIR')
+})
+
+tape('open: with an option that only segments have, a new log is a folder of them; an existing folder is opened', async (t) => {
+  const folder = newPath('events')
+  const log = open(folder, { segmentSize: 10_000, index: ['user'] })
+  await log.append(Array.from({ length: 50 }, (_, n) => ({ user: `u${n % 5}`, n })))
+  await log.roll()
+  await log.append({ user: 'u3', n: 50 })
+  t.equal((await log.segments()).length, 2)
+  await log.close()
+  t.ok(fs.readdirSync(folder).some((name) => name.endsWith('.log')))
+
+  const again = open(pathToFileURL(folder), { index: ['user'] })
+  const where = { path: 'user', equals: 'u3' }
+  t.equal(await again.count({ where }), 11)
+  await again.index.ready()
+  t.deepEqual((await again.explain({ where })).uses, ['user'])
+  t.equal((await failureOf(() => again.append(new Map())))?.code, 'ERR_CODEC_ENCODE', 'strict JSON, as in a file')
+  t.equal((await failureOf(() => again.stream({ limt: 1 })[Symbol.asyncIterator]().next()))?.code, 'ERR_INVALID_ARGUMENT')
+  const view = again.view({ name: 'sum', initial: 0, reduce: (sum, { n }) => sum + n })
+  t.equal(await view.get(), 1275)
+  await again.close()
+  t.equal((await failureOf(() => view.get()))?.code, 'ERR_VIEW_CLOSED')
+
+  const reader = open(folder, { flags: 'r' })
+  t.equal(await reader.count(), 51)
+  await reader.close()
+  const lines = newPath('lines')
+  await open(lines, { framing: 'lines', maxSize: 2 ** 20 }).close()
+  const text = open(lines)
+  t.equal((await text.stats()).framing, 'lines', 'of the segments that are there')
+  await text.close()
+})
+
+tape('open: a folder that has no segments, or is of another kind, is refused, and nothing is made there', async (t) => {
+  const folder = temporaryFolder()
+  const { code, message } = await failureOf(() => open(folder).ready())
+  t.equal(code, 'ENOENT')
+  t.match(message, /no segment.*SegmentedLog/)
+  t.deepEqual(fs.readdirSync(folder), [])
+  const log = open(folder, { maxCount: 3 })
+  await log.append({ n: 1 })
+  await log.close()
+  fs.mkdirSync(path.join(folder, 'slots', '0'), { recursive: true })
+  for (const name of fs.readdirSync(folder).filter((name) => name.endsWith('.log'))) fs.cpSync(path.join(folder, name), path.join(folder, 'slots', '0', name))
+  t.equal((await failureOf(() => open(path.join(folder, 'slots')).ready()))?.code, 'ERR_LOG_UNKNOWN_FORMAT')
+  const file = newPath('events.log')
+  await open(file).close()
+  t.equal((await failureOf(() => open(file, { maxSize: 2 ** 20 }).ready()))?.code, 'ENOTDIR')
+  t.throws(() => open(newPath('events'), { maxSize: 2 ** 20, lock: false }), { code: 'ERR_INVALID_ARGUMENT', message: /lock/ })
+})
+
+tape('open: a log of one file does not load the package of segments', (t) => {
+  const code = `require('millrace').open(process.argv[1]).close().then(() => {
+    console.log(Object.keys(require.cache).filter((file) => /segmented-log/.test(file)).length)
+  })`
+  t.equal(execFileSync(process.execPath, ['-e', code, newPath('events.log')], { cwd: __dirname, encoding: 'utf8' }), '0\n')
+  t.end()
 })
 
 tape('open: with an index, reads that ask for its paths read candidates only', async (t) => {

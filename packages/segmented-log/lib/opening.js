@@ -79,7 +79,8 @@ async function listLog (folder, options) {
   if (wrong !== null) throw wrong
   const isMissing = listing.segments.length === 0
   if (isMissing && (!isWriter || mustExist)) {
-    throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}; nothing was made`, { path: folder })
+    throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}; nothing was made. To begin a log there, ` +
+      'open it with SegmentedLog, without flags "r" and mustExist', { path: folder })
   }
   if (!isMissing && errorIfExists) {
     throw new LogError('EEXIST', `open: ${folder} has a log, and errorIfExists was given; nothing was changed`,
