@@ -17,7 +17,7 @@ const { once } = require('node:events')
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers')
 const { crc32 } = require('node:zlib')
 const { onAbort } = require('@millrace/flow')
-const { firstPiece } = require('./reading')
+const { firstPiece, isDeleted } = require('./reading')
 const { showRecord } = require('./record')
 
 /** When a client comes back; later if there was no room for it. */
@@ -200,7 +200,8 @@ async function findBase (log, seq) {
 async function findSeq (log, cursor, { isOurs, isForeign }) {
   if (cursor < 0) return { cursor: -1, isCut: isForeign }
   // A backup was restored, or a power cut took what the client has seen.
-  if (cursor > Number(log.since.value)) return { cursor: Number(log.since.value), isCut: true }
+  const end = Number(log.since.value)
+  if (cursor > end && !await isDeleted(log, cursor)) return { cursor: end, isCut: true }
   try {
     // Whether all behind it is still there.
     await log.first({ gt: cursor, values: false })

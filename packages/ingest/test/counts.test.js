@@ -180,15 +180,14 @@ tape('counts: a quota drops no event that is not counted; a day that was dropped
 })
 
 /** A log of 1 MiB and the counter of its events. */
-async function openCounter (t) {
-  const folder = temporaryFolder()
+async function openCounter (t, folder = temporaryFolder()) {
   const log = SegmentedLog(path.join(folder, 'log'), { codec: recordCodec, maxSize: 1024 * 1024, segmentSize: 100_000 })
   const counter = new Counter(log, {
     storage: fileStorage, folder: path.join(folder, 'counts'), eventsPerDay: 10, unsavedSize: 250_000, onFailure: t.error
   })
   await counter.open()
   await counter.catchUp()
-  return { log, counter }
+  return { folder, log, counter }
 }
 
 tape('counts: a log whose records were all deleted can be counted again', async (t) => {
@@ -202,6 +201,24 @@ tape('counts: a log whose records were all deleted can be counted again', async 
   t.deepEqual(await counter.recount(), { from: null, events: 0, incomplete: null })
   await counter.close()
   await log.close()
+})
+
+tape('counts: they fit a log that was opened again after its last records were deleted', async (t) => {
+  const { folder, log, counter } = await openCounter(t)
+  const [record] = encodeRecords(Date.now(), [JSON.stringify({ source: 's', event: 'e' })], null)
+  for (let count = 1; count <= 3; count++) {
+    const events = counter.admit(Date.now(), ['s', 'e'])
+    counter.written(events, record.length, null, await log.append(record))
+  }
+  const end = log.since.value
+  await counter.close()
+  await log.del(end)
+  await log.close()
+  // It fails the test if the counts do not fit.
+  const again = await openCounter(t, folder)
+  t.ok(again.log.since.value < end, 'since has fallen')
+  await again.counter.close()
+  await again.log.close()
 })
 
 /** A full log whose quota drops everything it has at one moment of a recount, again and again. */

@@ -8,6 +8,7 @@
 
 const { clearTimeout, setTimeout } = require('node:timers')
 const { Problem, unavailable } = require('../problem')
+const { isDeleted } = require('../reading')
 const { decodeRecord } = require('../record')
 const { CountFiles, stale } = require('./files')
 const { Recount } = require('./recount')
@@ -96,7 +97,10 @@ class Counter {
     try {
       const saved = await this.#files.readNow()
       if (saved === null && this.#filed.size > 0) throw stale('the file now.json is missing')
+      const end = Number(this.#log.since.value)
+      const isPast = saved !== null && saved.cursor > end && !await isDeleted(this.#log, saved.cursor)
       this.#take(saved)
+      if (isPast) throw stale('the log ends before the last record that was counted')
     } catch (err) {
       if (!(err instanceof Problem)) throw err
       this.#fail(err)
@@ -113,7 +117,6 @@ class Counter {
     this.#unsavedSize = 0
     if (saved === null) return
     if (saved.log !== this.#logId) throw stale('they belong to another log')
-    if (saved.cursor > Number(this.#log.since.value)) throw stale('the log ends before the last record that was counted')
   }
 
   /** @param {Problem} err */
