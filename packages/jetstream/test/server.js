@@ -16,6 +16,14 @@ const HOW_TO_GET = 'NATS server 2.12 or later is needed: `go install github.com/
 const PLACES = [process.env.NATS_SERVER, ...(process.env.PATH ?? '').split(path.delimiter).map(inFolder),
   inFolder(process.env.GOBIN), inFolder(path.join(process.env.GOPATH ?? path.join(os.homedir(), 'go'), 'bin'))]
 
+/**
+ * Below the ports that systems give to connections: one of those may take a port between the moment when it is chosen
+ * and the moment when a server listens there, and while a server is down that is to be started again.
+ */
+const PORTS = { first: 20_000, count: 12_000 }
+/** Processes that run at the same time begin at different ones. */
+let portIndex = process.pid * 40
+
 /** The tests are about what is said and done, not about a disk. */
 const FAST_FOLDER = fs.existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir()
 
@@ -43,14 +51,19 @@ function serverTest (tape, title, run) {
   })
 }
 
-/** @returns {Promise<number>}  a port of the loopback that is free now */
-function freePort () {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = /** @type {net.AddressInfo} */ (server.address())
-      server.close(() => resolve(port))
-    })
+/** @returns {Promise<number>}  a port of the loopback that is free now, and another one with each call */
+async function freePort () {
+  for (;;) {
+    const port = PORTS.first + portIndex++ % PORTS.count
+    if (await isFree(port)) return port
+  }
+}
+
+/** @type {(port: number) => Promise<boolean>} */
+function isFree (port) {
+  return new Promise((resolve) => {
+    const server = net.createServer().once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }
 
