@@ -103,12 +103,18 @@ function forgeRun (random, bytes, others) {
   return putTogether(run, random(8) > 0)
 }
 
-const STRANGE = [null, true, '', 'x', [], {}, -1, 0.5, 1e300, 2 ** 53, '00', [[]], { start: 0 }]
+const STRANGE = () => [null, true, '', 'x', [], {}, -1, 0.5, 1e300, 2 ** 53, '00', [[]], { start: 0 }]
+
+/** Made anew: it may be changed. @param {Random} random */
+function pickStrange (random) {
+  const values = STRANGE()
+  return values[random(values.length)]
+}
 
 /** One value anywhere in the footer. @type {(random: Random, run: Opened) => void} */
 function forgeFooter (random, run) {
   if (random(40) === 0) {
-    run.footer = STRANGE[random(STRANGE.length)]
+    run.footer = pickStrange(random)
     return
   }
   let parent = run.footer
@@ -125,7 +131,7 @@ function forgeFooter (random, run) {
     if (random(12) === 0) delete parent[key]
     else if (typeof value === 'number' && random(4) > 0) parent[key] = forgeNumber(random, run, value)
     else if (random(8) === 0 && Array.isArray(value)) value.push(...value)
-    else parent[key] = STRANGE[random(STRANGE.length)]
+    else parent[key] = pickStrange(random)
     return
   }
 }

@@ -36,6 +36,7 @@ class BinaryKeys {
   #words = new DataView(new ArrayBuffer(0))
   /** Where the payload of the last tag begins. */
   #payload = 0
+  #objectId = 0
   /** @type {Block | null} */
   #block = null
 
@@ -85,6 +86,7 @@ class BinaryKeys {
   #walkObject (node, at, end) {
     const buf = this.#buf
     const { keys } = node
+    const objectId = ++this.#objectId
     let left = keys.length
     while (at < end) {
       const keyTag = this.#readTag(at, end)
@@ -93,10 +95,13 @@ class BinaryKeys {
       if ((keyTag & TYPE_MASK) !== types.string || valueStart >= end) throw DAMAGED
       const size = keyTag >> TYPE_BITS
       for (let index = 0; index < keys.length; index++) {
-        const { bytes, child } = keys[index]
+        const entry = keys[index]
+        const { bytes, child } = entry
         if (bytes.length !== size || !startsWith(buf, key, bytes)) continue
+        // A filter finds the first one; and other keys, which may come after both.
+        if (entry.objectId === objectId) throw DAMAGED
+        entry.objectId = objectId
         this.#walk(child, valueStart, end)
-        // A key that comes twice is found the first time, as the codec does.
         if (--left === 0) return
       }
       at = this.#skip(valueStart, end)

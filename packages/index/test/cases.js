@@ -46,15 +46,25 @@ function makeWhere (random, record) {
   }
 }
 
-function appendSome (log, random, count) {
+function makeBytes (random, codec) {
+  const bytes = codec.encode(makeRecord(random))
+  // Some records do not decode.
+  if (random(60) === 0 && bytes.length > 0) bytes[random(bytes.length)] ^= 1 << random(8)
+  return bytes
+}
+
+/** Not every value can be encoded. */
+function appendSome (log, random, count, make = () => makeBytes(random, log.codec)) {
   for (let left = count; left > 0; left--) {
     try {
-      const bytes = log.codec.encode(makeRecord(random))
-      // Some records do not decode.
-      if (random(60) === 0 && bytes.length > 0) bytes[random(bytes.length)] ^= 1 << random(8)
-      log.append(bytes)
+      log.append(make())
     } catch {}
   }
+}
+
+/** What a log is tried with: its paths, records, and filters. */
+function createOrdinary (random, codec) {
+  return { paths: makePaths(random), makeBytes: () => makeBytes(random, codec), makeWhere }
 }
 
 function makePaths (random) {
@@ -68,14 +78,11 @@ function makeRange (random, log) {
   return { ...bounds, reverse: random(2) === 0 }
 }
 
-function compareMany (log, index, random, count = 60) {
+function compareMany (log, index, random, count = 60, make = makeWhere) {
   for (let left = count; left > 0; left--) {
     const { bytes } = log.records.length > 0 ? pick(random, log.records) : {}
-    let value = null
-    try {
-      value = log.codec.decode(bytes)
-    } catch {}
-    const wrong = log.compare(index, makeWhere(random, value), makeRange(random, log))
+    const value = bytes === undefined || bytes === null ? null : log.decode(bytes)
+    const wrong = log.compare(index, make(random, typeof value === 'symbol' ? null : value), makeRange(random, log))
     if (wrong !== null) return wrong
   }
   return null
@@ -83,6 +90,7 @@ function compareMany (log, index, random, count = 60) {
 
 exports.appendSome = appendSome
 exports.compareMany = compareMany
+exports.createOrdinary = createOrdinary
 exports.makePaths = makePaths
 exports.makeRange = makeRange
 exports.makeWhere = makeWhere

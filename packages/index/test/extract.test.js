@@ -143,6 +143,17 @@ tape('extract: binary records whose tags lead out of them are odd', (t) => {
   t.end()
 })
 
+tape('extract: a binary record that has a key twice, and another key after it, is odd', (t) => {
+  const parts = ['a', 1, 'a', 2, 'b', 3].map((part) => binaryCodec.encode(part))
+  const size = Buffer.concat(parts).length
+  const record = Buffer.concat([Buffer.from([(size << 3 | 5) & 0x7f | 0x80, size >> 4]), ...parts])
+  t.throws(() => binaryCodec.decode(record), /for the second time/)
+  // The filter reads it, and finds b.
+  t.ok(binaryCodec.compile({ path: 'b', equals: 3 })(record, 0, record.length))
+  t.deepEqual(extract(binaryCodec, parsePaths(['a', 'b']), [record]).odd, [0])
+  t.end()
+})
+
 tape('extract: what cannot be decoded is odd', (t) => {
   const codec = { name: 'mine', decode: () => { throw new Error('no') } }
   t.deepEqual(extract(codec, parsePaths(['a']), [Buffer.from('x')]).odd, [0])

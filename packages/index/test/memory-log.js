@@ -8,6 +8,9 @@ const { SimulatedDisk, createRandom } = require('@millrace/testkit')
 
 const FOLDER = '/logs/a.index'
 const BATCH_MAX = 40
+const UNREADABLE = Symbol('bytes that do not decode')
+/** What records are, decoded, by their bytes. @type {WeakMap<Buffer, any>} */
+const values = new WeakMap()
 
 class MemoryLog {
   /** @param {{ codec: any, disk?: SimulatedDisk, seed?: number }} options */
@@ -145,32 +148,47 @@ class MemoryLog {
 
   /** As a log filters: of bytes that do not decode, the codec says whether they match. */
   compile (where) {
-    if (this.codec.compile !== undefined) {
-      const test = this.codec.compile(where)
-      return (bytes) => bytes !== null && test(bytes, 0, bytes.length)
-    }
     const filters = parseWhere(where)
+    const test = this.codec.compile?.(where) ?? (() => false)
     return (bytes) => {
+      if (bytes === null) return false
+      const value = this.decode(bytes)
+      return value === UNREADABLE ? test(bytes, 0, bytes.length) : matches(filters, value)
+    }
+  }
+
+  /** Each once: that takes longer than all else. */
+  decode (bytes) {
+    if (!values.has(bytes)) {
+      let value = UNREADABLE
       try {
-        return bytes !== null && matches(filters, this.codec.decode(bytes))
-      } catch {
-        return false
-      }
+        value = this.codec.decode(bytes)
+      } catch {}
+      values.set(bytes, value)
+    }
+    return values.get(bytes)
+  }
+
+  /** As `compile`, of records; each is tested once. */
+  createTest (where) {
+    const isMatch = this.compile(where)
+    const known = new Map()
+    return (record) => {
+      if (!known.has(record.bytes)) known.set(record.bytes, isMatch(record.bytes))
+      return known.get(record.bytes)
     }
   }
 
   /** What a scan finds. */
-  find (where, { from = this.start, to = this._end, reverse = false } = {}) {
-    const isMatch = this.compile(where)
-    const records = this.records.filter(({ seq, bytes }) => seq >= from && seq < to && isMatch(bytes))
+  find (where, { from = this.start, to = this._end, reverse = false } = {}, isMatch = this.createTest(where)) {
+    const records = this.records.filter((record) => record.seq >= from && record.seq < to && isMatch(record))
     const found = records.map(({ seq }) => seq)
     return reverse ? found.reverse() : found
   }
 
   /** What the log finds in the parts of an index. Throws if they are not in order, or outside of the range. */
-  findIn (parts, where, { from = 0, to = this._end, reverse = false } = {}) {
-    const isMatch = this.compile(where)
-    const bySeq = new Map(this.records.map((record) => [record.seq, record.bytes]))
+  findIn (parts, where, { from = 0, to = this._end, reverse = false } = {}, isMatch = this.createTest(where)) {
+    const bySeq = new Map(this.records.map((record) => [record.seq, record]))
     const found = []
     let last = reverse ? to : from - 1
     const check = (seq) => {
@@ -182,12 +200,12 @@ class MemoryLog {
       if ('seqs' in part) {
         for (const seq of part.seqs) {
           check(seq)
-          if (isMatch(bySeq.get(seq) ?? null)) found.push(seq)
+          if (bySeq.has(seq) && isMatch(bySeq.get(seq))) found.push(seq)
         }
       } else {
         if (part.from >= part.to) throw new Error(`an empty part ${JSON.stringify(part)}`)
         check(reverse ? part.to - 1 : part.from)
-        for (const seq of this.find(where, { ...part, reverse })) found.push(seq)
+        for (const seq of this.find(where, { ...part, reverse }, isMatch)) found.push(seq)
         last = reverse ? part.from : part.to - 1
       }
     }
@@ -196,16 +214,17 @@ class MemoryLog {
 
   /** Whether an index finds what a scan does; gives what is wrong, or null. */
   compare (index, where, range = {}) {
-    const expected = this.find(where, range)
+    const isMatch = this.createTest(where)
+    const expected = this.find(where, range, isMatch)
     const parts = index.parts(where, range)
     const show = (found) => `${JSON.stringify([where, range, found])} instead of ${JSON.stringify(expected)}`
     if (parts !== null) {
-      const found = this.findIn(parts, where, range)
+      const found = this.findIn(parts, where, range, isMatch)
       if (String(found) !== String(expected)) return show(found)
     }
     const counted = index.count(where, range)
     if (counted !== null) {
-      const count = counted.sure + this.findIn(counted.parts, where, { ...range, reverse: false }).length
+      const count = counted.sure + this.findIn(counted.parts, where, { ...range, reverse: false }, isMatch).length
       if (count !== expected.length) return show(`a count of ${counted.sure} + ${count - counted.sure}`)
     }
     index.explain(where, range)
