@@ -47,7 +47,14 @@ function clientOf (url) {
     const lines = text.trimEnd().split('\n').map((line) => JSON.parse(line))
     return { status, records: lines.slice(0, -1), end: lines.at(-1).end }
   }
-  return { ask, post, read }
+  // What is being dropped ends a read.
+  const readAll = async (path) => {
+    let answer
+    do answer = await read(path)
+    while (answer.end?.reason !== 'end')
+    return answer.records
+  }
+  return { ask, post, read, readAll }
 }
 
 /** A request with headers that fetch does not allow. */

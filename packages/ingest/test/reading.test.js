@@ -3,24 +3,28 @@
 
 const http = require('node:http')
 const tape = require('tape')
+const { until } = require('@millrace/testkit')
 const { parseWhere, matches } = require('@millrace/where')
 const { serve } = require('./helpers')
 
-/** Reads server-sent events until there are so many. */
+/** Reads server-sent events until there are so many. `state.isPlaced`: it misses nothing any more. */
 function listen (url, { count, last, query = '' }) {
-  return new Promise((resolve, reject) => {
+  const state = { isPlaced: false }
+  const events = new Promise((resolve, reject) => {
     const headers = { accept: 'text/event-stream', ...(last !== undefined && { 'last-event-id': String(last) }) }
     const request = http.get(`${url}${query}`, { headers, agent: false }, (response) => {
       let text = ''
       const finish = () => resolve({ status: response.statusCode, events: parse(text), text })
       response.on('data', (data) => {
         text += data
+        state.isPlaced ||= /^event: (cursor|gone)\n/m.test(text)
         if (response.statusCode === 200 && parse(text).length >= count) request.destroy()
       })
       response.on('close', finish)
     })
     request.on('error', reject)
   })
+  return Object.assign(events, { state })
   function parse (text) {
     return [...text.matchAll(/^id: (\d+)\ndata: (.*)\n\n/gm)].map(([, id, data]) => ({ id: Number(id), ...JSON.parse(data) }))
   }
@@ -106,7 +110,7 @@ tape('live: events as they come, resumed without a gap or a double', async (t) =
   await post('/v1/logs/a', '{"n":0}')
   const to = `${url}/v1/logs/a`
   const coming = listen(to, { count: 2 })
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await until(() => coming.state.isPlaced)
   await post('/v1/logs/a', '{"n":1}')
   await post('/v1/logs/a', '{"n":2}')
   const { events } = await coming
@@ -175,7 +179,7 @@ tape('live: closing the server ends the streams', async (t) => {
   const { post, url, server } = await serve(t)
   await post('/v1/logs/a', '1')
   const live = listen(`${url}/v1/logs/a`, { count: 5 })
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(() => live.state.isPlaced)
   await server.close()
   t.deepEqual((await live).events, [])
 })
