@@ -21,8 +21,7 @@ const { IndexedReader } = require('./read/indexed-reader')
  * @typedef {{ seqs: number[] } | { from: number, to: number }} Part  candidates in the order of the read; or a range to
  *   scan, without `to`
  * @typedef {{ next: () => IteratorResult<Part> }} Parts  in the order of the read, none before or after its range
- * @typedef {{ from?: number, to?: number, reverse?: boolean, limit?: number }} AskedRange  without `to`; `limit`: how
- *   many records are wanted
+ * @typedef {{ from?: number, to?: number, reverse?: boolean, limit?: number }} AskedRange  `to` is not in it
  *
  * @typedef {object} Explanation  how a read finds its records
  * @property {string[]} uses  The paths of the index that are used.

@@ -9,6 +9,8 @@ const { abortError, onAbort } = require('@millrace/flow')
  * @typedef {(end: End, item?: any) => void} Answer
  * @typedef {(abort: End, cb: Answer) => void} Source
  * @typedef {Pick<import('./stream').RecordStream, 'read' | 'lost' | 'undecodable' | 'noteIterated'>} Stream
+ * @typedef {((abort: End | false, cb?: Answer) => any) & Pick<Stream, 'lost' | 'undecodable'> &
+ *   { [Symbol.asyncIterator]: () => AsyncIterableIterator<any>, [Symbol.asyncDispose]: () => Promise<void> }} RecordSource
  */
 
 const STATE = Symbol('state')
@@ -41,7 +43,7 @@ const sourcePrototype = Object.create(Function.prototype, {
   }
 })
 
-/** @param {Stream} stream */
+/** @param {Stream} stream @returns {RecordSource} */
 function createSource (stream) {
   /**
    * @param {End | false} abort
@@ -61,7 +63,7 @@ function createSource (stream) {
   }
   Object.setPrototypeOf(read, sourcePrototype)
   Object.defineProperty(read, STATE, { value: { stream, isIterated: false } })
-  return /** @type {typeof read & AsyncIterable<any> & AsyncDisposable & Pick<Stream, 'lost' | 'undecodable'>} */ (read)
+  return /** @type {RecordSource} */ (read)
 }
 
 function ignore () {}
