@@ -4,8 +4,10 @@
 
 const { ordered, radixSort, sortNumbers } = require('./sorting')
 
-/** So many records make a run. */
-const RECORDS_MAX = 32_768
+/** So many records make a run, if one scan gives them: as when an index is built for a log that exists. */
+const RECORDS_MAX = 131_072
+/** A part of it makes a run too, if it grew by appends: while it grows, it is searched from end to end. */
+const GROWN_PART = 1 / 4
 /** A run notes where a record is as a distance from the first one, in 32 bits; several runs become one. */
 const SPAN_MAX = 2 ** 28
 const ROOM_MIN = 1024
@@ -149,7 +151,6 @@ class ValueColumn {
 
 /** The keys of a range of the log. */
 class Block {
-  #paths
   #recordsMax
 
   /**
@@ -158,7 +159,6 @@ class Block {
    * @param {number} [recordsMax]
    */
   constructor (paths, from, recordsMax = RECORDS_MAX) {
-    this.#paths = paths
     this.#recordsMax = recordsMax
     this.from = from
     /** Where the range ends: every record before it was added. */
@@ -215,8 +215,9 @@ class Block {
     if (this.odd[this.odd.length - 1] !== ordinal) this.odd.push(ordinal)
   }
 
-  get pathCount () {
-    return this.#paths.length
+  /** Whether it has so many records that those of later scans go into another one. */
+  get isGrown () {
+    return this.count >= GROWN_PART * this.#recordsMax
   }
 }
 
@@ -232,5 +233,6 @@ function grown (array, room) {
   return larger
 }
 
+exports.GROWN_PART = GROWN_PART
 exports.RECORDS_MAX = RECORDS_MAX
 exports.Block = Block

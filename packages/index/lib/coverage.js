@@ -44,6 +44,13 @@ class Coverage {
     return null
   }
 
+  /** Whether no record is in a range, for certain. @type {(from: number, to: number) => boolean} */
+  hasNothing (from, to) {
+    if (from === to) return true
+    const { segment } = this.at(from)
+    return segment instanceof Block && segment.isSealed && segment.count === 0 && segment.to === to
+  }
+
   /** The one that ends where a gap begins. @param {number} seq */
   endingAt (seq) {
     return this.segments.findLast(({ to }) => to === seq)

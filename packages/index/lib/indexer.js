@@ -8,8 +8,8 @@ const { addRecords, createKeys } = require('./extract')
 const { Hasher, createKey } = require('./hash')
 const { Run } = require('./run')
 
-/** Blocks in memory: if they cannot be written, the rest of the log is scanned. */
-const BLOCKS_MAX = 8
+/** How many times the records of a block are in memory: if they cannot be written, the rest of the log is scanned. */
+const UNWRITTEN_MAX = 2
 
 class Indexer {
   #paths
@@ -139,8 +139,8 @@ class Indexer {
     if (this.#host.isReadOnly && !this.#tuning.keepsUp) return null
     const gap = this.coverage.firstGap(this.#host.start, Math.min(end, this.#host.end))
     // A follower writes no runs.
-    const isFull = gap !== null && this.coverage.blocks.filter(isUnwritten).length >= BLOCKS_MAX
-    return isFull ? null : gap
+    const unwritten = this.coverage.blocks.filter(isUnwritten).reduce((sum, { count }) => sum + count, 0)
+    return unwritten >= UNWRITTEN_MAX * this.#tuning.recordsMax ? null : gap
   }
 
   /** Notes the keys of the first part of a gap. @type {(gap: { from: number, to: number }) => Promise<void>} */
@@ -194,7 +194,8 @@ class Indexer {
     if (block.isSealed) return
     block.to = to
     // Nothing is ever added to what lies before a border or another segment.
-    if (to === this.#borderAfter(block.from) || this.coverage.at(to).segment !== null) block.isSealed = true
+    const isAtBorder = to === this.#borderAfter(block.from) || this.coverage.at(to).segment !== null
+    if (isAtBorder || block.isGrown) block.isSealed = true
   }
 
   /** Makes a run of a block. @param {Block} block */
@@ -216,7 +217,8 @@ class Indexer {
   /** Makes one run of some. @returns {Promise<boolean>}  false if none are to be merged */
   async merge () {
     const generation = this.#generation
-    const runs = this.#folder.chooseRuns(this.coverage.runs, (seq) => this.#borderAfter(seq))
+    const { coverage } = this
+    const runs = this.#folder.chooseRuns(coverage, (seq) => this.#borderAfter(seq))
     if (runs === null) return false
     const isCurrent = () => this.#isCurrent(generation) && runs.every((run) => this.coverage.segments.includes(run))
     const merged = await this.#folder.merge(runs, this.hasher.key, isCurrent, (run) => this.remove([run]))

@@ -2,6 +2,7 @@
 // The folder of the run files: which of them belong to the log as it is now, new ones, merged ones, and those that go.
 
 const { listFiles, removeFiles } = require('@millrace/block-file')
+const { GROWN_PART } = require('./block')
 const { writeBlock, writeMerged } = require('./build')
 const { DamagedRun, MISSING, RUN_NAME, RUN_SIZE_MAX, UNFINISHED_NAME } = require('./run-format')
 const { PageCache, openRun } = require('./run')
@@ -35,7 +36,7 @@ class RunFolder {
    * @param {Host} host
    * @param {readonly import('./paths').DeclaredPath[]} paths
    * @param {number} fanOut
-   * @param {number} recordsMax  of the smallest runs
+   * @param {number} recordsMax  of a block
    */
   constructor (host, paths, fanOut, recordsMax) {
     this.#host = host
@@ -229,17 +230,18 @@ class RunFolder {
 
   /**
    * Finds adjacent runs that become one: some of about one size; or what is left between two borders, once that is all.
-   * @param {readonly Run[]} runs
+   * @param {import('./coverage').Coverage} coverage
    * @param {(seq: number) => number} borderAfter
    * @returns {Run[] | null}
    */
-  chooseRuns (runs, borderAfter) {
+  chooseRuns (coverage, borderAfter) {
+    const { runs } = coverage
     for (let first = 0; first < runs.length;) {
       const border = borderAfter(runs[first].from)
       const next = runs.findIndex(({ from }) => from >= border)
       const group = runs.slice(first, next === -1 ? runs.length : next)
       first += group.length
-      const isWhole = group[group.length - 1].to === border && group.length > 1 && areAdjacent(group)
+      const isWhole = group.length > 1 && areAdjacent(group) && coverage.hasNothing(group[group.length - 1].to, border)
       const chosen = this.#chooseEqual(group) ?? (isWhole && canBeOne(group) ? group : null)
       if (chosen !== null) return chosen
     }
@@ -265,7 +267,7 @@ class RunFolder {
   /** How often it was merged, by its size. @param {Run} run */
   #levelOf ({ records }) {
     let level = 0
-    for (let size = this.#recordsMax * this.#fanOut; size <= records; size *= this.#fanOut) level++
+    for (let size = GROWN_PART * this.#recordsMax * this.#fanOut; size <= records; size *= this.#fanOut) level++
     return level
   }
 
