@@ -9,8 +9,9 @@ const { abortError, onAbort } = require('@millrace/flow')
  * @typedef {(end: End, item?: any) => void} Answer
  * @typedef {(abort: End, cb: Answer) => void} Source
  * @typedef {Pick<import('./stream').RecordStream, 'read' | 'lost' | 'undecodable' | 'noteIterated'>} Stream
- * @typedef {((abort: End | false, cb?: Answer) => any) & Pick<Stream, 'lost' | 'undecodable'> &
- *   { [Symbol.asyncIterator]: () => AsyncIterableIterator<any>, [Symbol.asyncDispose]: () => Promise<void> }} RecordSource
+ * @typedef {{ [Symbol.asyncIterator]: () => AsyncIterableIterator<any> }} Iterated
+ * @typedef {((abort: End | false, cb?: Answer) => any) & Pick<Stream, 'lost' | 'undecodable'> & Iterated & AsyncDisposable}
+ *   RecordSource
  */
 
 const STATE = Symbol('state')
