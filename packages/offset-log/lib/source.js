@@ -10,8 +10,8 @@ const { abortError, onAbort } = require('@millrace/flow')
  * @typedef {(abort: End, cb: Answer) => void} Source
  * @typedef {Pick<import('./stream').RecordStream, 'read' | 'lost' | 'undecodable' | 'noteIterated'>} Stream
  * @typedef {{ [Symbol.asyncIterator]: () => AsyncIterableIterator<any> }} Iterated
- * @typedef {((abort: End | false, cb?: Answer) => any) & Pick<Stream, 'lost' | 'undecodable'> & Iterated & AsyncDisposable}
- *   RecordSource
+ * @typedef {((abort: End | false, cb?: Answer) => any) & AsyncDisposable & Iterated &
+ *   Pick<Stream, 'lost' | 'undecodable'>} RecordSource
  */
 
 const STATE = Symbol('state')
