@@ -1,12 +1,11 @@
 'use strict'
 // What a writer does while its log works: batches, flushes, eager levels, levels that are switched, a full queue.
 
-const { setTimeout: pause } = require('node:timers/promises')
 const tape = require('tape')
 const { binaryCodec } = require('@millrace/binary-codec')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { collect, createRandom, newPath } = require('@millrace/testkit')
+const { collect, createRandom, newPath, until } = require('@millrace/testkit')
 const { LogWriter, lines, preEncoded } = require('..')
 const { MemoryLog, checkCounts, collector, failure } = require('./memory-log')
 
@@ -22,7 +21,7 @@ async function create (options, logOptions) {
 }
 
 tape('batches: records wait until there are enough, or enough bytes, or the oldest has waited long', async (t) => {
-  const { log, writer } = await create({ batch: { count: 3, bytes: 100, ageMs: 40 } })
+  const { log, writer } = await create({ batch: { count: 3, bytes: 100, ageMs: 2 ** 30 } })
   writer.write('1')
   writer.write('2')
   await opened()
@@ -33,12 +32,15 @@ tape('batches: records wait until there are enough, or enough bytes, or the olde
   writer.write('4'.repeat(100))
   await opened()
   t.equal(log.records.length, 4, 'enough bytes')
-  writer.write('5')
-  t.equal(log.records.length, 4)
-  await pause(150)
-  t.equal(log.records.length, 5, 'a trickle')
   checkCounts(t, writer)
   await writer.close()
+  const { log: quick, writer: trickle } = await create({ batch: { ageMs: 5 } })
+  trickle.write('5')
+  t.deepEqual(quick.records, [])
+  await until(() => quick.records.length > 0)
+  t.deepEqual(quick.records, ['5'], 'a trickle')
+  checkCounts(t, trickle)
+  await trickle.close()
 })
 
 tape('flush: all earlier records are in the log, and synced unless that is left out', async (t) => {
@@ -300,7 +302,7 @@ tape('batches: a trickle is written although the clock stands still', async (t) 
   const standing = now()
   Date.now = () => standing
   writer.write('1')
-  await pause(100)
+  await until(() => log.records.length > 0)
   Date.now = now
   t.deepEqual(log.records, ['1'])
   await writer.close()

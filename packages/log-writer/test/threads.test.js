@@ -128,7 +128,7 @@ tape('threads: a ring that is full makes its thread wait, or drops and says so i
   const data = { channel, name: 'drops', count: 1000, sizes: [100], options, pauseEvery: 200 }
   const worker = new Worker(CHILD, { workerData: data, transferList: [channel.port] })
   const begun = Date.now()
-  while (Date.now() - begun < 300) { /* The owner is busy. */ }
+  while (opened.share.counters().dropped === 0 && Date.now() - begun < 60_000) { /* The owner is busy. */ }
   const counters = await endOf(worker)
   await until(() => opened.share.counters().queued === 0)
   const values = await valuesOf(opened)
@@ -234,10 +234,10 @@ tape('threads: misuse, and the end of the owner', async (t) => {
   t.throws(() => ThreadWriter(opened.share.connect()), /this thread owns/)
   const worker = start(opened.share, { name: 'a', count: 200, sizes: [20], pauseEvery: 20 })
   worker.stderr?.resume()
-  await once(worker, 'online')
-  await sleep(5)
+  const told = once(worker, 'message')
+  await until(() => opened.share.counters().submitted > 0)
   opened.share.close()
-  const [{ submitted, taken, diverted, queued }] = await once(worker, 'message')
+  const [{ submitted, taken, diverted, queued }] = await told
   t.equal(submitted, 200)
   t.equal(taken + diverted + queued, 200, `${taken} taken, ${diverted} to standard error`)
   // A thread that was at its end before the share closed may have counted what was still in its ring then.
