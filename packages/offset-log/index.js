@@ -20,6 +20,7 @@ const { OffsetLog } = require('./lib/offset-log')
  * @typedef {import('./lib/contract').AppendSyncOptions} AppendSyncOptions
  * @typedef {import('./lib/contract').Partition} Partition
  * @typedef {import('./lib/contract').Explanation} Explanation
+ * @typedef {import('./lib/contract').IndexCalls} IndexCalls
  * @typedef {import('./lib/index-seam').IndexSource} IndexSource
  * @typedef {import('./lib/load').OpenRange} OpenRange
  * @typedef {import('./lib/contract').RecordRun} RecordRun

@@ -18,6 +18,20 @@ const { listOnlySlots, listSlots, slotPath } = require('./slots')
 /** What MergedLog gives. @typedef {Log} MergedLog */
 /** @typedef {string | { slot: number, seq: number }} Key  of a record; as a text, '0:4096' */
 
+/** @typedef {import('@millrace/offset-log').Explanation} Explanation */
+
+/**
+ * How a read finds its records, in all slots together.
+ * @typedef {object} MergedExplanation
+ * @property {string[]} uses  The paths of the index that are used.
+ * @property {number | null} candidates  How many records are read because the index names them, at most; null without
+ *   an index.
+ * @property {number} runs  How many files of the index are looked into.
+ * @property {{ records: number | null } | null} scanned  How many records are scanned, null if that is unknown; or null
+ *   if none is.
+ * @property {Array<{ slot: number } & Explanation>} slots  Each slot alone, with the reason.
+ */
+
 /**
  * @typedef {object} MergedItem
  * @property {string} seq  Slot and seq, such as '0:4096'.
@@ -33,6 +47,7 @@ const { listOnlySlots, listSlots, slotPath } = require('./slots')
 const READ_AHEAD = 16
 const OF_COUNT = ['where', 'onCorrupt', 'signal', 'after', 'upTo']
 const OF_ONE = [...OF_COUNT, 'seqs', 'values']
+const OF_EXPLAIN = [...OF_COUNT, 'reverse']
 /** Methods that other logs have, and how many arguments stand before the callback. */
 const WRITING = { append: 1, del: 1, sync: 0, compact: 0 }
 const BY_SEQ = { scan: 2, snapshot: 1, partitions: 1 }
@@ -48,10 +63,12 @@ class Log {
   #listeners = new Set()
   /** @type {FolderWatch | null} */
   #watch = null
+  #hasIndex
 
   /** @param {string | URL} givenPath  @param {MergedLogOptions} [options] */
   constructor (givenPath, options) {
     this.#options = parseMergedOptions(options)
+    this.#hasIndex = this.#options.segmented.index !== undefined
     const folder = resolveFolder('MergedLog', givenPath, this.#options.storage)
     /** The folder of all slots. */
     this.filename = folder
@@ -212,7 +229,7 @@ class Log {
       const { of: { where, onCorrupt }, after, upTo, signal } = parseRead('count', options, OF_COUNT)
       const common = signal === null ? { where, onCorrupt } : { where, onCorrupt, signal }
       const counts = await Promise.all(this.#slots.map(({ log, slot }) => {
-        return log.count({ ...common, ...boundsOf(after[slot], upTo === null ? undefined : upTo[slot] ?? -1) })
+        return log.count({ ...common, ...boundsIn(slot, after, upTo) })
       }))
       return counts.reduce((sum, count) => sum + count, 0)
     })
@@ -240,6 +257,34 @@ class Log {
       const { value } = await source[Symbol.asyncIterator]().next()
       return value
     })
+  }
+
+  /**
+   * Says how a read would find its records. It takes the options of `count`, and `reverse`.
+   * @type {(options?: any, cb?: NodeCallback<MergedExplanation>) => any}
+   */
+  explain (options, cb) {
+    return this.#read('explain', options, cb, async (options) => {
+      const { of, after, upTo } = parseRead('explain', options, OF_EXPLAIN)
+      return explainSlots(await Promise.all(this.#slots.map(async ({ log, slot }) => {
+        return { slot, ...await log.explain({ ...of, ...boundsIn(slot, after, upTo) }) }
+      })))
+    })
+  }
+
+  /**
+   * The index that the log was opened with, of all slots: waits until it has what is readable now (`ready`), describes
+   * it (`status`), or lets go of it (`drop`): its files are the writers'. Null if there is none.
+   * @type {import('@millrace/offset-log').IndexCalls | null}
+   */
+  get index () {
+    if (!this.#hasIndex) return null
+    /** @type {(name: 'ready' | 'status' | 'drop', sumUp?: (results: any[]) => any) => any} */
+    const call = (name, sumUp = () => {}) => (/** @type {any} */ cb) => this.#run(`index.${name}`, cb, async () => {
+      if (name === 'drop') delete this.#options.segmented.index
+      return sumUp(await Promise.all(this.#slots.map(({ log }) => log.index?.[name]())))
+    })
+    return { ready: call('ready'), status: call('status', sumStatus), drop: call('drop') }
   }
 
   /** `{ slotCount, slots }`: what `stats` of each slot says. @type {(cb?: NodeCallback<any>) => any} */
@@ -300,6 +345,47 @@ class Log {
   /** @type {(name: string, cb: NodeCallback<any> | undefined, action: () => Promise<any>) => any} */
   #run (name, cb, action) {
     return callbackOrPromise(cb, (cb) => this.#lifecycle.run(name, cb, (cb) => toCallback(action(), cb)), name)
+  }
+}
+
+/** @type {(slot: number, after: Position, upTo: Position | null) => object} the bounds of a read in a slot */
+function boundsIn (slot, after, upTo) {
+  return boundsOf(after[slot], upTo === null ? undefined : upTo[slot] ?? -1)
+}
+
+/** @type {(numbers: Array<number | null>) => number | null} null if there is none */
+function sumKnown (numbers) {
+  const known = numbers.filter((number) => number !== null)
+  return known.length === 0 ? null : known.reduce((sum, number) => sum + number, 0)
+}
+
+/** @param {MergedExplanation['slots']} slots @returns {MergedExplanation} */
+function explainSlots (slots) {
+  const scanned = slots.flatMap(({ scanned }) => scanned ?? [])
+  const counts = scanned.map(({ records }) => records)
+  return {
+    uses: [...new Set(slots.flatMap(({ uses }) => uses))],
+    candidates: sumKnown(slots.map(({ candidates }) => candidates)),
+    runs: slots.reduce((sum, { runs }) => sum + runs, 0),
+    scanned: scanned.length === 0 ? null : { records: counts.includes(null) ? null : sumKnown(counts) },
+    slots
+  }
+}
+
+/** What the indexes of the slots are together; undefined if they were dropped. @param {any[]} given */
+function sumStatus (given) {
+  const all = given.filter((status) => status !== undefined)
+  const [first] = all
+  if (first === undefined) return undefined
+  const sumOf = (/** @type {string} */ name) => all.reduce((sum, status) => sum + status[name], 0)
+  return {
+    paths: first.paths,
+    isReady: all.every(({ isReady }) => isReady),
+    runs: sumOf('runs'),
+    records: sumOf('records'),
+    tail: sumOf('tail'),
+    size: sumOf('size'),
+    failure: all.find(({ failure }) => failure !== null)?.failure ?? null
   }
 }
 

@@ -4,6 +4,7 @@
 const { fileStorage, parseFileMode } = require('@millrace/block-file')
 const { checkNames, misuse, parseNumber } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
+const { checkIndex } = require('@millrace/offset-log/composing')
 const { optionNames } = require('@millrace/segmented-log')
 const { toInstant } = require('@millrace/where')
 
@@ -19,10 +20,10 @@ const KEY = /^(\d{1,6}):(\d{1,16})$/
 
 /** Given to each slot's log as they are. */
 const OF_WRITER = ['codec', 'framing', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize', 'cache', 'segmentAge', 'segmentDay',
-  'openSegments', 'maxAge', 'storage', 'mode', 'signal']
+  'openSegments', 'maxAge', 'index', 'storage', 'mode', 'signal']
 /** The names of all options of a slot. */
 const slotOptionNames = Object.freeze([...OF_WRITER, 'slots', 'segmentSize', 'maxSize', 'maxHeldSize'])
-const OF_READER = ['codec', 'verify', 'onCorrupt', 'maxRecordSize', 'storage', 'signal']
+const OF_READER = ['codec', 'verify', 'onCorrupt', 'maxRecordSize', 'index', 'storage', 'signal']
 const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse', 'live', 'old', 'seqs', 'values', 'after',
   'upTo', 'unref']
 
@@ -48,7 +49,7 @@ const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse
 
 /**
  * @typedef {Pick<SegmentedLogOptions, 'codec' | 'framing' | 'fsync' | 'verify' | 'maxRecordSize' | 'maxPendingSize' |
- *   'cache' | 'segmentAge' | 'segmentDay' | 'openSegments' | 'maxAge' | 'storage' | 'mode' | 'signal'> &
+ *   'cache' | 'segmentAge' | 'segmentDay' | 'openSegments' | 'maxAge' | 'index' | 'storage' | 'mode' | 'signal'> &
  *   OwnSlotOptions} SlotLogOptions
  */
 
@@ -62,6 +63,7 @@ const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse
  *   all the same, after newer records. It never waits longer for one record, also while the wall clock stands still,
  *   and does not wait for a record whose time is further in the future.
  * @property {number} [cache]  In bytes, for `get`, in each slot; 1 MiB by default.
+ * @property {SegmentedLogOptions['index']} [index]  For each slot. Give the writers the same: then it uses their files.
  */
 
 /**
@@ -107,6 +109,7 @@ function parseSlotOptions (options = {}) {
   const quotaMin = slotCount * QUOTA_PER_SLOT_MIN
   const { maxSize = Infinity, storage = fileStorage, mode } = options
   if (mode !== undefined) parseFileMode('SlotLog', mode)
+  if (options.index !== undefined) checkIndex('SlotLog', options.index)
   if (!(typeof maxSize === 'number' && maxSize >= quotaMin)) {
     throw misuse(`SlotLog: maxSize must be at least ${quotaMin} (1 MiB for each of ${slotCount} slots), got ${String(maxSize)}; ` +
       'raise it, or lower slots')
@@ -133,6 +136,7 @@ function parseSlotOptions (options = {}) {
 function parseMergedOptions (options = {}) {
   checkObject('MergedLog', options)
   checkNames('MergedLog', options, [...OF_READER, 'time', 'latenessMs', 'cache'], { SlotLog: slotOptionNames })
+  if (options.index !== undefined) checkIndex('MergedLog', options.index)
   return {
     timeOf: parseTime(options.time),
     latenessMs: parseNumber('MergedLog: latenessMs', options.latenessMs, LATENESS_MS, 0),

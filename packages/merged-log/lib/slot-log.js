@@ -172,6 +172,18 @@ class Log {
     return this.#pass('sync', cb)
   }
 
+  /**
+   * The index that the log was opened with, of the slot: `ready`, `status` and `drop`, as of a segmented log. Null if
+   * there is none.
+   * @type {import('@millrace/offset-log').IndexCalls | null}
+   */
+  get index () {
+    if (this.#options.segmented.index === undefined) return null
+    /** @type {(name: 'ready' | 'status' | 'drop') => any} */
+    const call = (name) => (/** @type {any} */ cb) => this.#run(`index.${name}`, cb, (log, cb) => log.index[name](cb))
+    return { ready: call('ready'), status: call('status'), drop: call('drop') }
+  }
+
   /** What `stats` of the log in the slot says. @type {(cb?: NodeCallback<any>) => any} */
   stats (cb) {
     return this.#pass('stats', cb)
@@ -235,10 +247,12 @@ class Log {
 
   /** Calls the log in the slot, once there is one. @type {(name: string, cb: any, ...args: unknown[]) => any} */
   #pass (name, cb, ...args) {
-    return callbackOrPromise(cb, (cb) => this.#lifecycle.run(name, cb, (cb) => {
-      const log = /** @type {any} */ (this.log)
-      log[name](...args, cb)
-    }), name)
+    return this.#run(name, cb, (log, cb) => log[name](...args, cb))
+  }
+
+  /** @type {(name: string, cb: any, action: (log: any, cb: NodeCallback<any>) => void) => any} */
+  #run (name, cb, action) {
+    return callbackOrPromise(cb, (cb) => this.#lifecycle.run(name, cb, (cb) => action(this.log, cb)), name)
   }
 }
 

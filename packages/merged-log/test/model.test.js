@@ -4,6 +4,7 @@
 // system decides when its timers end.
 
 const tape = require('tape')
+const { createIndex } = require('@millrace/index')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SimulatedDisk, collect, createRandom, isLongRun, slowStorage } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
@@ -17,6 +18,9 @@ const RUNS_PER_COMMENT = 20
 const PENDING_MAX = 16
 /** So often a stream is looked at before it counts as stuck. */
 const TURN_COUNT_MAX = 200_000
+
+const RARE = { path: 'kind', equals: 'rare' }
+const isRare = (n) => n % 7 === 0
 
 const turn = () => new Promise(setImmediate)
 
@@ -62,13 +66,15 @@ class Run {
     this.random = random
     const disk = new SimulatedDisk()
     this.storage = withSlots(slowStorage(disk.storage, random), disk)
-    this.options = { codec: jsonCodec, segmentSize: 34_000 + random(60_000), fsync: ['always', 'interval', 'never'][random(3)], storage: this.storage }
+    const index = createIndex(['kind'], { tuning: { recordsMax: 20, waitMs: 1 } })
+    this.indexed = random(2) === 0 ? { index } : {}
+    this.options = { codec: jsonCodec, ...this.indexed, segmentSize: 34_000 + random(60_000), fsync: ['always', 'interval', 'never'][random(3)], storage: this.storage }
   }
 
   async open () {
     this.isClosing = false
     this.opened = new Map()
-    this.merged = MergedLog(FOLDER, { codec: jsonCodec, storage: this.storage, latenessMs: 0 })
+    this.merged = MergedLog(FOLDER, { codec: jsonCodec, ...this.indexed, storage: this.storage, latenessMs: 0 })
     this.merged.eachSlot((log, slot) => this.opened.set(slot, log))
     await this.merged.ready()
   }
@@ -93,7 +99,7 @@ class Run {
     const n = this.#count++
     this.given.set(n, slot)
     const time = this.random(10) === 0 ? {} : { time: 1 + n - (this.random(10) === 0 ? this.random(50) : 0) }
-    return { n, ...time, kind: n % 7 === 0 ? 'rare' : 'often', pad: 'x'.repeat(this.random(8) === 0 ? this.random(9000) : this.random(200)) }
+    return { n, ...time, kind: isRare(n) ? 'rare' : 'often', pad: 'x'.repeat(this.random(8) === 0 ? this.random(9000) : this.random(200)) }
   }
 
   noteAppended (slot, seq, n) {
@@ -212,14 +218,17 @@ class Run {
         after[slot] = Math.max(after[slot] ?? -1, seq)
       }
     }
-    const there = this.there(after)
+    const filter = random(2) === 0 ? { where: RARE } : {}
+    const there = this.there(after).filter((key) => !filter.where || isRare(this.records.get(key)))
     this.begin('stream', [], async () => {
-      const source = random(2) ? merged.stream({ reverse, limit, after }) : merged.toReadable({ reverse, limit, after })
+      const options = { ...filter, reverse, limit, after }
+      const source = random(2) ? merged.stream(options) : merged.toReadable(options)
       const items = await collect(source)
-      this.check(`stream ${JSON.stringify({ reverse, limit, after })}`, items, there, { reverse, isWhole: limit === -1 })
+      this.check(`stream ${JSON.stringify(options)}`, items, there, { reverse, isWhole: limit === -1 })
+      if (filter.where && !items.every(({ value }) => isRare(value.n))) this.fail('a record that does not match')
       if (!source.position) return
       const next = []
-      const rest = reverse ? { reverse, upTo: source.position } : { after: source.position }
+      const rest = { ...filter, ...reverse ? { reverse, upTo: source.position } : { after: source.position } }
       for await (const item of merged.stream(rest)) next.push(item)
       if (items.some(({ seq }) => next.some((item) => item.seq === seq))) this.fail('a record came again after its position')
     })
