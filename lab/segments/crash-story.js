@@ -1,15 +1,18 @@
 // @ts-nocheck
 'use strict'
 // A life of a log, with a power cut and a kill before every step that changes the disk. For the crash test, and for the
-// torture. With the rules of Windows, too: then a log must never be in its own way.
+// torture. With the rules of Windows, too: then a log must never be in its own way. Some have an index, whose answers
+// are those of a scan, whichever of its files are there.
 
 const { setTimeout: sleep } = require('node:timers/promises')
 const { patientStorage } = require('@millrace/block-file')
+const { createIndex } = require('@millrace/index')
 const { SimulatedDisk, collect, createRandom, windowsStorage } = require('@millrace/testkit')
 const { SegmentedLog } = require('@millrace/segmented-log')
 
 const FOLDER = '/logs'
 const NAMES = /^\/logs\/(times|\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.cut-\d+|\.kept-\d{8}T\d{9}Z)?|h\.\d{16}\.hold)$/
+const RUN = /^\/logs\/index\/(\d{16})-(\d{16})-[0-9a-f]{12}\.run(\.new)?$/
 const codec = { name: 'text', encode: (text) => Buffer.from(text), decode: (text) => text }
 /** The records that stay longer: those whose number begins with 1. */
 const chosen = { path: [], prefix: '1' }
@@ -112,7 +115,7 @@ function numberOf (value) {
 }
 
 /** What is wrong with the log; null if it is what the story allows, can go on, and leaves nothing behind. */
-async function check (disk, story, { keep, maxCount, ...options }, storageOf) {
+async function check (disk, story, { keep, maxCount, ...options }, storageOf, random) {
   const storage = storageOf(disk)
   const log = SegmentedLog(FOLDER, { ...options, storage })
   const seqs = []
@@ -124,6 +127,8 @@ async function check (disk, story, { keep, maxCount, ...options }, storageOf) {
   }
   const fault = compare(numbers, story, keep) ?? (options.time && await checkPeriod(log, numbers))
   if (fault) return fault
+  const wrong = options.index && await checkIndex(log, disk, story, numbers, random)
+  if (wrong) return wrong
   if (log.recovery?.damage.length > 0) return `called damaged: ${JSON.stringify(log.recovery)}`
   if (log.since.value < (seqs.at(-1) ?? -1)) return `since is ${log.since.value}, not ${seqs.at(-1)}`
   const last = await log.append(String(story.appended.length))
@@ -137,7 +142,7 @@ async function check (disk, story, { keep, maxCount, ...options }, storageOf) {
     const [, of] = /^(.*)\.kept-/.exec(file) ?? []
     return of !== undefined && !files.includes(of) && !files.includes(`${of}.gz`)
   }
-  const strange = files.filter((file) => !NAMES.test(file) || files.includes(`${file}.gz`) || isMarkOfNothing(file))
+  const strange = files.filter((file) => !(NAMES.test(file) || (options.index && RUN.test(file))) || files.includes(`${file}.gz`) || isMarkOfNothing(file))
   if (strange.length > 0) return `left behind: ${strange}`
   const again = SegmentedLog(FOLDER, { ...options, storage: storageOf(disk.crash(() => 0)) })
   const count = await again.count()
@@ -158,6 +163,35 @@ async function checkKept (expected, options) {
   const found = numbers.slice(0, expected.length)
   if (found.join() !== expected.join()) return `the chosen records are ${found}, not ${expected}`
   return others === 0 ? null : `${others} records are left that are not chosen`
+}
+
+/** Asks for some records by their texts, before the index is whole and after. */
+async function checkIndex (log, disk, { appended }, numbers, random) {
+  const ask = async (/** @type {string} */ when) => {
+    for (let left = 2; left > 0; left--) {
+      const chosen = Array.from({ length: 1 + random(3) }, () => random(appended.length + 1))
+      const where = { path: [], in: [...chosen.map((number) => appended[number] ?? 'none'), ''] }
+      const expected = numbers.filter((number) => chosen.includes(number))
+      const [forward, backward] = [{ where, seqs: false }, { where, seqs: false, reverse: true }]
+      const found = (await collect(log.stream(forward))).map(numberOf)
+      if (found.join() !== expected.join()) return `${when} the index finds ${found}, not ${expected}`
+      const last = (await collect(log.stream(backward))).map(numberOf).reverse()
+      if (last.join() !== expected.join()) return `${when} the index finds ${last} from the end on, not ${expected}`
+      const count = await log.count({ where })
+      if (count !== expected.length) return `${when} the index counts ${count}, not ${expected}`
+    }
+    return null
+  }
+  const early = await ask('at once')
+  if (early) return early
+  await log.index.ready()
+  const late = await ask('once it is ready,')
+  if (late) return late
+  const { isReady, failure } = await log.index.status()
+  if (!isReady || failure) return `the index is not ready: ${failure}`
+  const [{ base }] = await log.segments()
+  const dropped = disk.list().filter((/** @type {string} */ file) => Number(RUN.exec(file)?.[2] ?? Infinity) <= base)
+  return dropped.length === 0 ? null : `runs of dropped segments are left: ${dropped}`
 }
 
 /** Reads a period of the log: its records have their numbers as times. */
@@ -199,7 +233,9 @@ async function runRound (random, { imageEvery = 3, isWindows = false } = {}) {
   const time = random(2) === 0 ? (value) => numberOf(value) : undefined
   const keeping = random(2) === 0 ? { keep: { where: chosen }, maxCount: 1 + random(3) } : {}
   const segmentSize = 34_000 + random(3) * 4000
-  const options = { codec, segmentSize, openSegments: 1 + random(2), compress, time, ...keeping }
+  const tuning = { recordsMax: 2 + random(20), fanOut: 2 + random(3), waitMs: 1 }
+  const indexed = random(2) === 0 ? { index: createIndex([[]], { tuning }) } : {}
+  const options = { codec, segmentSize, openSegments: 1 + random(2), compress, time, ...keeping, ...indexed }
   const images = []
   const story = new Story()
   const take = (/** @type {string} */ name) => {
@@ -216,7 +252,7 @@ async function runRound (random, { imageEvery = 3, isWindows = false } = {}) {
   take('the end')
   for (const { disk, story, name } of images) {
     for (const [kind, after, expected] of [['power cut', disk.crash(random), story], ['kill', disk, story.afterKill()]]) {
-      const fault = await check(after, expected, options, storageOf).catch((err) => err.stack)
+      const fault = await check(after, expected, options, storageOf, random).catch((err) => err.stack)
       if (fault) faults.push(`${kind} before ${name} (${JSON.stringify(options)}): ${fault}`)
     }
   }
