@@ -72,7 +72,8 @@ tape('torture: the command prints its seed and figures', (t) => {
 })
 
 tape('torture: a failure is printed with its line, and ends the command with 1', (t) => {
-  const { status, stdout } = run('--workloads', '5', '--seed', '1', '--workers', '1', '--stop', '--log', LIAR)
+  const options = ['--framing', 'checked', '--workloads', '5', '--seed', '1', '--workers', '1', '--stop']
+  const { status, stdout } = run(...options, '--log', LIAR)
   t.equal(status, 1)
   t.match(stdout, /FAILED {2}workload \d+: promised lost/)
   t.match(stdout, /npm run torture -- --replay '\{/)

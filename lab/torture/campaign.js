@@ -27,7 +27,7 @@ const IMAGE_BUDGETS = [[20_000, 240], [60_000, 80], [Infinity, 15]]
  * @typedef {object} CampaignOptions
  * @property {string} logModule  path of the offset-log package
  * @property {number} seed
- * @property {import('./framings').FramingName} [framing]  checked by default
+ * @property {import('./framings').FramingName | 'both'} [framing]  checked by default
  * @property {number} first  index of the first workload
  * @property {number} stride  from one to the next
  * @property {number} workloads  how many indices there are; may be Infinity
@@ -74,7 +74,8 @@ class Campaign {
     const { real } = this._context.environment
     for (let index = first; index < workloads && real.dateNow() < endMs; index += stride) {
       onProgress?.({ workload: index })
-      await this._runWorkload(generateWorkload(seed, index, framing), index)
+      const name = framing === 'both' ? alternate(index) : framing
+      await this._runWorkload(generateWorkload(seed, index, name), index)
       if (this._failures.length >= failuresMax) break
     }
     return { figures: this._figures.toMessage(), failures: this._failures }
@@ -114,6 +115,11 @@ class Campaign {
     this._failures.push(failure)
     this._options.onProgress?.({ workload: index, failure })
   }
+}
+
+/** Two of each: one thread in two would have the same ones only. @param {number} index  of a workload */
+function alternate (index) {
+  return index % 4 < 2 ? 'checked' : 'lines'
 }
 
 /** @param {import('./workload').Workload} workload */

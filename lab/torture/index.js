@@ -48,7 +48,7 @@ async function main (args) {
     return hasFailures(await runDisk(options))
   }
   if (replay) return require('./run-replay').runReplay(replay, logModule)
-  const result = await runTorture({ ...others, logModule, stopAtFailure: stop, onFailure: printFailure })
+  const result = await runTorture({ framing: 'both', ...others, logModule, stopAtFailure: stop, onFailure: printFailure })
   printFigures(result.figures)
   return hasFailures(result)
 }

@@ -11,7 +11,7 @@ const HELP = `Tortures the log: cuts the power and kills the process at every mo
   --seconds N     how long, 60 by default
   --workloads N   how many workloads to run instead; the same seed and number give the same images
   --seed N        the seed of all random choices; by default a new one, which is printed
-  --framing NAME  of the logs: checked, the default, or lines; also for --kill and --disk
+  --framing NAME  of the logs: checked, or lines; by default both in turn. With --kill and --disk, checked by default
   --workers N     threads, 2 by default; 0 for none
   --stop          ends at the first failure
   --replay LINE   repeats a failure from the line that it printed, and prints every step

@@ -23,7 +23,7 @@ const SILENCE_MS_MAX = 60_000
  * @param {number} [options.seconds]  60 by default, unless `workloads` says when to end
  * @param {number} [options.workloads]  how many; the same seed and number give the same images
  * @param {number} [options.seed]
- * @param {import('./framings').FramingName} [options.framing]  checked by default
+ * @param {import('./framings').FramingName | 'both'} [options.framing]  checked by default
  * @param {number} [options.workers]  threads; 0 runs all in this one
  * @param {string} [options.logModule]  path of the offset-log package to load
  * @param {boolean} [options.stopAtFailure]
