@@ -142,7 +142,7 @@ tape('kernel lock: a holder that is stopped keeps it, one that was killed does n
   process.kill(holder.pid, 'SIGSTOP')
   t.equal(await codeOfOpening(file), 'ERR_LOG_LOCKED')
   process.kill(holder.pid, 'SIGKILL')
-  t.equal(await codeOfOpening(file, { lockTimeout: 1000 }), 'none')
+  t.equal(await codeOfOpening(file, { lockTimeout: 20_000 }), 'none')
   t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
 })
 
@@ -209,13 +209,13 @@ for (const end of ['ends by itself', 'exits', 'is killed']) {
   tape(`kernel lock: in a container, one that ${end} without close keeps nobody out`, { skip: skipUnlessRoot }, async (t) => {
     const file = newPath('blocks')
     for (let round = 0; round < 3; round++) t.equal(await runInNamespace(file, end), 'open')
-    t.equal(await codeOfOpening(file, { lockTimeout: 1000 }), 'none')
+    t.equal(await codeOfOpening(file, { lockTimeout: 20_000 }), 'none')
   })
 
   tape(`record: in a container without flock, one that ${end} without close keeps nobody out`, { skip: skipUnlessRoot }, async (t) => {
     const file = newPath('blocks')
     for (let round = 0; round < 3; round++) t.equal(await runInNamespace(file, end, 'record'), 'open')
-    t.equal(await codeOfOpening(file, { storage: recordStorage, lockTimeout: 1000 }), 'none')
+    t.equal(await codeOfOpening(file, { storage: recordStorage, lockTimeout: 20_000 }), 'none')
     t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
   })
 }
@@ -231,7 +231,7 @@ for (const lock of ['kernel', 'record']) {
     t.equal(await runInNamespace(file, 'exits', 'record'), 'ERR_LOG_LOCKED')
     holder.kill('SIGKILL')
     await once(holder, 'exit')
-    t.equal(await codeOfOpening(file, { lockTimeout: 1000 }), 'none')
+    t.equal(await codeOfOpening(file, { lockTimeout: 20_000 }), 'none')
   })
 }
 
@@ -245,7 +245,7 @@ tape('record: a socket shows that its holder lives, however long the path', { sk
   t.equal(await codeOfOpening(file, { storage: recordStorage }), 'ERR_LOG_LOCKED')
   holder.kill('SIGKILL')
   await once(holder, 'exit')
-  t.equal(await codeOfOpening(file, { storage: recordStorage, lockTimeout: 1000 }), 'none', 'nobody listens any more')
+  t.equal(await codeOfOpening(file, { storage: recordStorage, lockTimeout: 20_000 }), 'none', 'nobody listens any more')
   t.deepEqual(fs.readdirSync(folder), [path.basename(file)])
 })
 

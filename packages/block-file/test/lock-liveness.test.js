@@ -70,11 +70,12 @@ tape('checkLiveness: this thread knows itself', { skip: NOT_LINUX }, async (t) =
 
 tape('checkLiveness: a process that has ended is dead before its parent has asked how', { skip: NOT_LINUX }, async (t) => {
   // The shell becomes a program that never asks.
-  const parent = spawn('sh', ['-c', 'sleep 0.5 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
   const [line] = await once(parent.stdout, 'data')
   const pid = Number(String(line))
   const holder = { ...self, pid, thread: pid, started: readTaskSync(pid, pid).started }
   t.equal(await livenessOf(holder), 'alive')
+  process.kill(pid, 'SIGKILL')
   while (!readTaskSync(pid, pid).hasEnded) await new Promise((resolve) => setTimeout(resolve, 10))
   t.doesNotThrow(() => process.kill(pid, 0), 'it still has its number')
   t.equal(await livenessOf(holder), 'dead')
