@@ -5,6 +5,6 @@ exports.why = 'records are missing once their runs have become one'
 exports.oracle = 'index-answers'
 exports.patches = [{
   file: 'packages/index/lib/build.js',
-  find: 'for (let at = count - 1; at >= 0; at--) this.ordinals',
-  replace: 'for (let at = count - 1; at > 0; at--) this.ordinals'
+  find: 'for (let at = count - 1; at >= 0; at--) {',
+  replace: 'for (let at = count - 1; at > 0; at--) {'
 }]
