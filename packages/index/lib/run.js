@@ -13,6 +13,10 @@ const {
 
 /** Pages in memory, of all runs of an index. */
 const CACHED_PAGES = 2048
+/** How many short hashes there are. */
+const HASHES = 2 ** 32
+/** So far from where an entry was guessed to be, it is looked for close by; then by halves. */
+const GUESSED = 8
 const PAGE_SHIFT = 12
 const PAGE_MASK = PAGE_SIZE - 1
 
@@ -180,12 +184,18 @@ class Run {
     const size = group === shorts.length - 1 ? count - group * GROUP_SIZE : GROUP_SIZE
     const entries = start + places[group]
     let [low, high] = [0, size - 1]
-    while (low <= high) {
-      const middle = low + high >> 1
+    // Hashes are spread evenly, so where one is can be guessed, nearly always to within a few entries.
+    const first = shorts[group]
+    const spread = (group === shorts.length - 1 ? HASHES : shorts[group + 1]) - first
+    let middle = Math.min(high, Math.floor((short - first) / spread * size))
+    for (let step = 1; low <= high; step *= 2) {
       const found = this.#word(entries + middle * ENTRY_SIZE)
       if (found === short) return this.#payload(start, this.#word(entries + middle * ENTRY_SIZE + WORD_SIZE))
-      if (found < short) low = middle + 1
+      const isBelow = found < short
+      if (isBelow) low = middle + 1
       else high = middle - 1
+      const next = isBelow ? middle + step : middle - step
+      middle = next < low || next > high || step > GUESSED ? low + high >> 1 : next
     }
     return -1
   }

@@ -33,12 +33,26 @@ function nothing () {
   return { count: 0, expected: 0, singles: [], lists: [], ranges: [], any: [], all: [] }
 }
 
+/** Of a run that has nothing. */
+const NOTHING = Object.freeze(nothing())
+
+/** @param {number | PostingList} one @returns {Found} */
+function findOne (one) {
+  if (one === -1) return NOTHING
+  const found = nothing()
+  if (typeof one === 'number') found.singles.push(one)
+  else found.lists.push(one)
+  found.count = found.expected = typeof one === 'number' ? 1 : one.count
+  return found
+}
+
 /**
  * @param {Run} run
  * @param {Cover} cover
  * @returns {Found}
  */
 function findInRun (run, cover) {
+  if (cover.kind === 'keys' && cover.hashes.length === 1) return findOne(run.find(cover.slot, cover.hashes[0].short))
   const found = nothing()
   if (cover.kind === 'keys') {
     for (const { short } of cover.hashes) {
