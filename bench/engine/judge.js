@@ -82,6 +82,7 @@ function toVerdict (share, reach) {
 
 /** @type {(value: number, unit: Unit) => string} */
 function format (value, unit) {
+  if (unit === 'count' && value < 100) return String(Number(value.toPrecision(3)))
   if (unit === 'rate' || unit === 'count') return formatCount(Math.round(Number(value.toPrecision(3))))
   if (unit === 'bytes') return `${(value / 2 ** 20).toFixed(1)} MiB`
   if (unit === 'share') return `${(100 * value).toFixed(1)}%`

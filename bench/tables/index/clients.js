@@ -112,9 +112,9 @@ function createSqliteIndex (db, paths) {
   db.exec(`CREATE INDEX "${paths}" ON messages (${paths.split(', ').map(toSql).join(', ')})`)
 }
 
-/** @type {(file: string, codec: CodecName, paths: any[] | null) => Promise<Client>} */
-async function openMillrace (file, codec, paths) {
-  const log = await openLog(file, codec, paths ? { index: createIndex(paths) } : {})
+/** @type {(file: string, codec: CodecName, paths: any[] | null, options?: object) => Promise<Client>} */
+async function openMillrace (file, codec, paths, options) {
+  const log = await openLog(file, codec, { ...options, ...paths && { index: createIndex(paths) } })
   await log.index?.ready()
   const list = async (/** @type {object} */ options) => {
     const values = []
@@ -244,3 +244,4 @@ exports.SINGLE = SINGLE
 exports.createSqliteIndex = createSqliteIndex
 exports.openIndexed = openIndexed
 exports.openLog = openLog
+exports.openMillrace = openMillrace

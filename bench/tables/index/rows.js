@@ -11,7 +11,7 @@ const { memoryOf, runPipeline, time } = require('../../lib/measure')
 const { listRecords, openRecords } = require('../../lib/readers')
 const { ChildError, runTask } = require('../../lib/run')
 const { connectSqlite } = require('../../stores/databases')
-const { FILLS, PATHS, SINGLE, createSqliteIndex, openIndexed, openLog } = require('./clients')
+const { FILLS, PATHS, SINGLE, createSqliteIndex, openIndexed, openLog, openMillrace } = require('./clients')
 
 /** @typedef {import('../../engine/row').Row} Row */
 /** @typedef {import('../../engine/row').Goal} Goal */
@@ -61,6 +61,7 @@ exports.parts = [
   toRow('build-json', 'six paths of a log of JSON', 'json parse', 'ms', { within: [than('parse', 0.6)] }, measureBuild, { runs: 2 }),
   toRow('size', 'of the indexes, as a part of the log', 'millrace json sqlite', 'share',
     { most: 0.035, within: [than('sqlite', 1 / 9)] }, measureSize, { runs: 1 }),
+  toRow('size-key', 'bytes that a unique key adds, for each record', 'millrace', 'count', { most: 8.5 }, measureKeySize, { runs: 1 }),
   question('equal', 'one record in 1,000, all of them', 'millrace json scan sqlite jitdb',
     { times: [than('scan', 40)], within: [than('sqlite', 0.9), than('jitdb', 0.5)] }),
   question('unique', 'by a unique key', 'millrace json sqlite jitdb lmdb', { within: [than('sqlite', 1.2)] }),
@@ -198,16 +199,32 @@ async function measureBuild ({ row, peer: { name }, setting: { folder: stores, s
   return { figures: { ms: Number(await (works[name] ?? works.ours)()) } }
 }
 
+/** Of its files, in bytes. @param {string} folder */
+function sizeOfFolder (folder) {
+  return fs.readdirSync(folder).reduce((sum, name) => sum + fs.statSync(path.join(folder, name)).size, 0)
+}
+
 /** @param {any} order @returns {Promise<Reading>} */
 async function measureSize ({ peer: { name, stores: [store] }, setting: { folder, sources } }) {
   const file = path.join(folder, store)
   const sizeOf = () => {
-    if (name !== 'sqlite') return fs.readdirSync(`${file}.index`).reduce((sum, one) => sum + fs.statSync(path.join(`${file}.index`, one)).size, 0)
+    if (name !== 'sqlite') return sizeOfFolder(`${file}.index`)
     const { column } = connectSqlite(path.join(file, 'sqlite'))
     return SINGLE.reduce((sum, one) => sum + column('SELECT sum(pgsize) FROM dbstat WHERE name = ?').get(one), 0)
   }
   const size = sizeOf()
   return { figures: { share: size / fs.statSync(sources[name === 'json' ? 'json' : 'binary']).size, size } }
+}
+
+/** An index of what no record has only notes where each record is. @param {any} order @returns {Promise<Reading>} */
+async function measureKeySize ({ setting: { sources, records }, folder }) {
+  const [least, size] = await Promise.all(['none', 'key'].map(async (name) => {
+    const own = path.join(folder, name)
+    fs.copyFileSync(sources.binary, own, fs.constants.COPYFILE_FICLONE)
+    await openIndexed(own, 'binary', [name])
+    return sizeOfFolder(`${own}.index`)
+  }))
+  return { figures: { count: (size - least) / records } }
 }
 
 /** An own log, with an index of the user or without. @type {(order: any, options?: object) => Promise<any>} */
@@ -266,10 +283,11 @@ async function measureAppendIf (order) {
   return { figures: { us: 1000 * ms / count } }
 }
 
-/** @param {any} order @returns {Promise<Reading>} */
+/** With the cache that a log has by default. @param {any} order @returns {Promise<Reading>} */
 async function measureMemory ({ peer, setting }) {
   const sample = readSample(setting)
-  const { newest } = await peer.open(setting.folder)
+  const paths = peer.name === 'scan' ? null : PATHS
+  const { newest } = await openMillrace(path.join(setting.folder, 'binary'), 'binary', paths, { cache: undefined })
   for (let at = 0; at < (peer.name === 'scan' ? 1 : sample.authors.length); at++) await newest(at, sample)
   return { figures: { bytes: memoryOf('self', 'VmHWM') } }
 }
