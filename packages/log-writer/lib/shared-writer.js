@@ -70,6 +70,8 @@ class Connection {
     this.channel = { memory: this.ring.memory, port: port2, levels, handlesSignals: writer.handlesSignals === true }
     port1.on('message', () => this.#look())
     port1.on('close', () => {
+      // If the owner has stopped, the thread may go on, and its numbers are its own.
+      if (Atomics.load(this.ring.words, STATE) === CLOSED) return
       this.close()
       // A record that was being put in when the thread was terminated was never submitted.
       this.ring.numbers[PUSHED] = this.ring.numbers[TAKEN]
@@ -197,7 +199,7 @@ class SharedWriter {
   #options
   /** @type {Set<Connection>} */
   #connections = new Set()
-  /** Of threads that have ended. */
+  /** Of threads that ended before the owner stopped. */
   #ended = { submitted: 0, taken: 0, queued: 0, dropped: 0, diverted: 0 }
   #onExit = () => {
     for (const connection of this.#connections) connection.close()

@@ -9,7 +9,7 @@ const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
 const { collect, newPath, until } = require('@millrace/testkit')
 const { LogWriter, lines } = require('..')
-const { OWNER_THREAD, Ring } = require('../lib/ring')
+const { DIVERTED, OWNER_THREAD, PUSHED, Ring } = require('../lib/ring')
 const { shareWriter, ThreadWriter } = require('../threads')
 
 const CHILD = path.join(__dirname, 'thread-child.js')
@@ -224,6 +224,22 @@ tape('threads: the end of the process takes what is in the rings, also in the mi
     await log.close()
   }
   return check()
+})
+
+tape('threads: the owner stops while a thread is in the middle of a write, which is counted once', async (t) => {
+  const opened = open()
+  const channel = opened.share.connect()
+  const { numbers } = new Ring(channel.memory)
+  const closed = once(channel.port, 'close')
+  opened.share.close()
+  numbers[PUSHED]++
+  await closed
+  await new Promise((resolve) => setImmediate(resolve))
+  // As the thread does once it sees that the owner has stopped.
+  numbers[PUSHED]--
+  numbers[DIVERTED]++
+  t.deepEqual(opened.share.counters(), { submitted: 1, taken: 0, queued: 0, dropped: 0, diverted: 1 })
+  await opened.close()
 })
 
 tape('threads: misuse, and the end of the owner', async (t) => {
