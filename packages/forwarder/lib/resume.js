@@ -155,7 +155,7 @@ async function judge (log, [, seq, crc]) {
   return verdict
 }
 
-/** @type {(log: any, seq: number) => Promise<boolean>} */
+/** Whether the record at a seq is deleted. @type {(log: any, seq: number) => Promise<boolean>} */
 async function isDeleted (log, seq) {
   try {
     await log.get(seq)
@@ -196,5 +196,6 @@ function moveTo (position, seq, sink) {
 }
 
 exports.findResumption = findResumption
+exports.isDeleted = isDeleted
 exports.moveTo = moveTo
 exports.advance = advance

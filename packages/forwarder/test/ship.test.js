@@ -80,6 +80,26 @@ tape('ship: without its cursor it goes on behind the target\'s last record', asy
   await close(source, target)
 })
 
+tape('ship: records that were deleted from the end of the target, which was opened again, are not shipped again', async (t) => {
+  const [source, target] = [makeLog(), makeLog()]
+  await fill(source, 5)
+  await shipAll(source, target)
+  const seqs = await collect(target.stream({ values: false }))
+  await target.del(seqs.slice(3))
+  await close(target)
+  const reopened = makeLog({}, target.filename)
+  await reopened.ready()
+  t.equal(reopened.since.value, seqs[2])
+  const shipper = shipTo(source, reopened)
+  await shipper.drained()
+  await fill(source, 2, 5)
+  await shipper.drained()
+  await shipper.close()
+  t.deepEqual(shipper.reports, [])
+  t.deepEqual(await numbersOf(reopened), [0, 1, 2, 5, 6])
+  await close(source, reopened)
+})
+
 tape('ship: an append that fails after it has written adds nothing twice', async (t) => {
   const [source, target] = [makeLog(), makeLog()]
   await fill(source, 400)

@@ -28,7 +28,7 @@ const { textOf } = require('./text-of')
  * What a sink needs of a target. `LogTarget` makes it of any log; a log that can do better has a method `shipTarget`.
  * @typedef {object} Target
  * @property {string} name  for messages
- * @property {() => Promise<TargetEnd>} readEnd
+ * @property {(noted?: number) => Promise<TargetEnd>} readEnd  `noted`: what `since` was when we last looked
  * @property {(records: Array<{ seq: number, value: any }>, context: { log: string, after: number }) => Promise<number>}
  *   append  gives the seq of the last one. If it fails, a first part of them may be there, without gaps. Fails with
  *   ERR_SHIP_TARGET_TAKEN if the last seq of the target is not `after`
@@ -78,9 +78,9 @@ class LogSink {
    * @returns {Promise<import('../options').Begin>}
    */
   async begin ({ log, seq, state, isNew }) {
-    const end = await this.#readEnd()
-    this.#checkOwner(end, log)
     const noted = /** @type {State | null} */ (state)
+    const end = await this.#readEnd(noted?.since)
+    this.#checkOwner(end, log)
     const { last } = end
     const problem = noted === null ? null : this.#findLoss(end, noted)
     if (problem !== null) return this.#beginAgain(end, problem)
@@ -90,8 +90,8 @@ class LogSink {
     return { ...begin, problem: noted === null ? null : this.#findGap(end, noted) }
   }
 
-  async #readEnd () {
-    const end = await this.#target.readEnd()
+  async #readEnd (noted = this.#state.since) {
+    const end = await this.#target.readEnd(noted)
     this.#isShared = end.keeps === 'all' || end.keeps === 'last'
     return end
   }

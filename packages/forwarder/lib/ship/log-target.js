@@ -5,6 +5,7 @@
 
 const { LogError } = require('@millrace/errors')
 const { refused } = require('../outcomes')
+const { isDeleted } = require('../resume')
 const { taken } = require('./log-sink')
 
 const ID_SIZE = 16
@@ -22,6 +23,8 @@ class LogTarget {
   #log
   /** Whether values may be bytes without a codec. */
   #isPlain = false
+  /** What the log shows as its end, and the last seq that it has given. */
+  #end = { shown: -1, since: -1 }
 
   /** @param {any} log */
   constructor (log) {
@@ -29,13 +32,16 @@ class LogTarget {
     this.name = log.filename
   }
 
-  /** @returns {Promise<import('./log-sink').TargetEnd>} */
-  async readEnd () {
+  /** @type {import('./log-sink').Target['readEnd']} */
+  async readEnd (noted = -1) {
     await this.#log.ready().catch((/** @type {Error} */ err) => { throw failed(this.name, err) })
     try {
       const { id = null, codec = null } = await this.#log.stats()
       this.#isPlain = codec === null || codec === 'bytes'
-      const since = this.#log.since.value
+      const shown = this.#log.since.value
+      // A log that was opened again after its last records were deleted ends before them.
+      const since = noted > shown && await isDeleted(this.#log, noted) ? noted : shown
+      this.#end = { shown, since }
       const last = await this.#log.last()
       return { id, since, last: last === undefined ? null : unwrap(last) }
     } catch (/** @type {any} */ err) {
@@ -46,7 +52,9 @@ class LogTarget {
   /** @type {import('./log-sink').Target['append']} */
   async append (records, { log, after }) {
     const target = this.#log
-    if (target.since.value !== after || target.pendingSize > 0) throw taken(`${this.name} has changed behind ${after}`)
+    const { shown, since } = this.#end
+    const end = target.since.value === shown ? since : target.since.value
+    if (end !== after || target.pendingSize > 0) throw taken(`${this.name} has changed behind ${after}`)
     try {
       return await target.append(records.map((record) => this.#wrap(log, record)))
     } catch (/** @type {any} */ err) {
