@@ -8,6 +8,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { collect, newPath } = require('@millrace/testkit')
 const { createIndex } = require('..')
+const { makeOddBytes, makeOddPaths, makeOddRecord, makeOddWhere } = require('./odd-cases')
 
 const PATHS = ['type', 'user', { path: 'tags', each: true }, { path: 'n', range: true }]
 const KINDS = [['checked', jsonCodec], ['checked', binaryCodec], ['lines', jsonCodec]]
@@ -36,29 +37,38 @@ function makeWhere (random) {
   return [pick(), [pick(), pick()], { any: [pick(), pick()] }, { all: [pick(), { not: pick() }] }][random(4)]
 }
 
+/** What a call gives, or how it fails: some records do not decode. */
+async function answerOf (promise) {
+  try {
+    return JSON.stringify(await promise)
+  } catch (err) {
+    return err.code ?? err.stack
+  }
+}
+
 /** @returns {Promise<string[]>}  how the answers of two logs differ */
-async function compare (indexed, plain, random) {
+async function compare (indexed, plain, random, make = makeWhere) {
   const differences = []
-  const check = (what, one, other) => {
-    const [found, wanted] = [JSON.stringify(one), JSON.stringify(other)]
+  const check = async (what, one, other) => {
+    const [found, wanted] = [await answerOf(one), await answerOf(other)]
     if (found !== wanted) differences.push(`${what}: ${found}, not ${wanted}`)
   }
   for (let query = 0; query < 4; query++) {
-    const where = makeWhere(random)
+    const where = make(random)
     const all = await collect(plain.stream({ where, values: false }))
     const name = JSON.stringify(where)
-    check(`stream ${name}`, await collect(indexed.stream({ where, values: false })), all)
-    check(`count ${name}`, await indexed.count({ where }), all.length)
+    await check(`stream ${name}`, collect(indexed.stream({ where, values: false })), all)
+    await check(`count ${name}`, indexed.count({ where }), all.length)
     const limit = 1 + random(9)
-    check(`limited count ${name}`, await indexed.count({ where, limit }), Math.min(limit, all.length))
-    const newest = await collect(indexed.stream({ where, values: false, reverse: true, limit }))
-    check(`newest ${name}`, newest, all.slice(-limit).reverse())
+    await check(`limited count ${name}`, indexed.count({ where, limit }), Math.min(limit, all.length))
+    const newest = collect(indexed.stream({ where, values: false, reverse: true, limit }))
+    await check(`newest ${name}`, newest, all.slice(-limit).reverse())
     const bounds = all.length > 1 ? { gte: all[random(all.length)], lt: all[random(all.length)] } : { gt: 0 }
     const within = { where, values: false, ...bounds }
-    check(`bounds ${name}`, await collect(indexed.stream(within)), await collect(plain.stream(within)))
-    const [first, last] = [await indexed.first({ where }), await indexed.last({ where })]
-    check(`first ${name}`, first, await plain.first({ where }))
-    check(`last ${name}`, last, await plain.last({ where }))
+    await check(`bounds ${name}`, collect(indexed.stream(within)), collect(plain.stream(within)))
+    await check(`count in bounds ${name}`, indexed.count({ where, ...bounds }), plain.count({ where, ...bounds }))
+    await check(`first ${name}`, indexed.first({ where }), plain.first({ where }))
+    await check(`last ${name}`, indexed.last({ where }), plain.last({ where }))
   }
   return differences
 }
@@ -78,11 +88,11 @@ function hurt (file, random) {
 const steps = {
   async append (state, random) {
     const { log } = state
-    const values = Array.from({ length: 1 + random(400) }, () => makeValue(random, state.count++))
+    const values = Array.from({ length: 1 + random(400) }, () => state.make(random, state.count++))
     state.seqs.push(...await log.append(values, { seqs: true }))
   },
   async one (state, random) {
-    state.seqs.push(await state.log.append(makeValue(random, state.count++)))
+    state.seqs.push(await state.log.append(state.make(random, state.count++)))
   },
   async ready ({ log }) {
     await log.index.ready()
@@ -99,7 +109,7 @@ const steps = {
   async reopen (state, random) {
     await state.log.close()
     if (random(3) === 0) hurt(state.file, random)
-    if (random(3) === 0) state.paths = PATHS.filter(() => random(2) === 0).concat('text')
+    if (random(3) === 0) state.paths = state.allPaths.filter(() => random(2) === 0).concat('text')
     state.open()
   },
   async drop ({ log }) {
@@ -107,9 +117,32 @@ const steps = {
   }
 }
 
+/** What a log is tried with: records of a few fields; or odd ones, as bytes. */
+function createOddMakers (random, framing, codec) {
+  const values = Array.from({ length: 8 }, () => makeOddRecord(random))
+  const allPaths = makeOddPaths(random, values)
+  const make = () => {
+    for (;;) {
+      try {
+        const bytes = makeOddBytes(random, codec, { lines: framing === 'lines' })
+        if (bytes.length > 0) return bytes
+      } catch {
+        // Not every value can be encoded.
+      }
+    }
+  }
+  return { allPaths, make, makeWhere: () => makeOddWhere(random, allPaths, values) }
+}
+
+/** Takes the bytes of records, too. */
+function withBytes (codec) {
+  return { ...codec, encode: (value) => Buffer.isBuffer(value) ? value : codec.encode(value) }
+}
+
 /** A file with a log, what happens to it, and what is known of it. */
-function createState (random, kind = random(KINDS.length)) {
+function createState (random, kind = random(KINDS.length), isOdd = false) {
   const [framing, codec] = KINDS[kind]
+  const makers = isOdd ? createOddMakers(random, framing, codec) : { allPaths: PATHS, make: makeValue, makeWhere }
   const file = newPath(framing === 'lines' ? 'events.jsonl' : 'events.log')
   const tuning = {
     recordsMax: [50, 300, 32768][random(3)],
@@ -117,12 +150,15 @@ function createState (random, kind = random(KINDS.length)) {
     hashBits: random(2) === 0 ? 8 : 32,
     waitMs: random(5)
   }
-  return openState({ kind, framing, codec, file, tuning, paths: PATHS, seqs: [], count: 0, log: null })
+  const paths = makers.allPaths
+  return openState({ kind, framing, codec, file, tuning, paths, seqs: [], count: 0, log: null, ...makers })
 }
 
 /** Opens its log. */
 function openState (state) {
-  state.codec = KINDS[state.kind][1]
+  state.codec = withBytes(KINDS[state.kind][1])
+  state.make ??= makeValue
+  state.allPaths ??= PATHS
   state.open = () => { state.log = openLog(state, { fsync: 'never' }) }
   state.open()
   return state
