@@ -45,7 +45,7 @@ tape('value: follows the log without a call', async (t) => {
   await log.append({ n: 1 })
   await until(() => view.value === 1)
   await log.append({ n: 2 })
-  await until(() => view.value === 3)
+  await until(() => view.value === 3 && view.since.value === log.since.value)
   t.equal(seen.at(-1), log.since.value)
   await view.close()
   await log.append({ n: 4 })
@@ -295,6 +295,7 @@ tape('a long build: is saved on the way, and goes on from there', async (t) => {
     let acted = null
     const view = createView(log, {
       ...listing,
+      saveMs: 3_600_000,
       reduce: (state, value, seq) => {
         if (value.n === 2500) acted = view[action]()
         return listing.reduce(state, value, seq)
