@@ -11,7 +11,7 @@ const { addConstant, addNumber, addTime } = require('./value-keys')
 /**
  * @typedef {import('./hash').Hasher} Hasher
  * @typedef {import('./paths').Node} Node
- * @typedef {import('./block').Block} Block
+ * @typedef {import('./block').KeySink} KeySink
  */
 
 const TYPE_BITS = 3
@@ -37,7 +37,7 @@ class BinaryKeys {
   /** Where the payload of the last tag begins. */
   #payload = 0
   #objectId = 0
-  /** @type {Block | null} */
+  /** @type {KeySink | null} */
   #block = null
 
   /** @param {Node} root  of the declared paths @param {Hasher} hasher */
@@ -52,7 +52,7 @@ class BinaryKeys {
    * @param {DataView} words  of the same bytes
    * @param {number} start
    * @param {number} end
-   * @param {Block} block
+   * @param {KeySink} block
    */
   add (buf, words, start, end, block) {
     this.#buf = buf
@@ -156,7 +156,7 @@ class BinaryKeys {
    * @type {(node: Node, tag: number, start: number, at: number, end: number) => void}
    */
   #addValue (node, tag, start, at, end) {
-    const [buf, words, hasher, block] = [this.#buf, this.#words, this.#hasher, /** @type {Block} */ (this.#block)]
+    const [buf, words, hasher, block] = [this.#buf, this.#words, this.#hasher, /** @type {KeySink} */ (this.#block)]
     const { slots, hasRange } = node
     switch (tag & TYPE_MASK) {
       case types.string:
@@ -179,7 +179,7 @@ class BinaryKeys {
 
   /** @type {(node: Node, start: number, end: number) => void} */
   #addText ({ slots, hasRange }, start, end) {
-    const [buf, hasher, block] = [this.#buf, this.#hasher, /** @type {Block} */ (this.#block)]
+    const [buf, hasher, block] = [this.#buf, this.#hasher, /** @type {KeySink} */ (this.#block)]
     // Invalid UTF-8 is read as U+FFFD.
     const isPlain = isAscii(buf, start, end) || isUtf8(buf.subarray(start, end))
     if (isPlain) hasher.hashBytes(this.#words, buf, start, end)
@@ -196,7 +196,7 @@ class BinaryKeys {
     } catch {
       throw DAMAGED
     }
-    addTime(slots, value, /** @type {Block} */ (this.#block))
+    addTime(slots, value, /** @type {KeySink} */ (this.#block))
   }
 }
 

@@ -20,6 +20,7 @@ const DENSE_GAP = 32
  * @typedef {import('./hash').Hasher} Hasher
  * @typedef {{ short: number, low: number, high: number }} Hash
  * @typedef {{ min: number, max: number }} Interval  both are inside
+ * @typedef {Pick<Block, 'addKey' | 'addNumber' | 'addTime' | 'addOdd'>} KeySink  takes the keys of one record
  */
 
 /** The hashes of one path, in the order of the records. A record has several if the path is of elements. */

@@ -1,7 +1,7 @@
 'use strict'
 // What an index can tell about a filter: which keys, numbers or times a record must have to fulfil it.
 
-const { isFilter, parseWhere, planWhere } = require('@millrace/where')
+const { isFilter, planWhere } = require('@millrace/where')
 
 /** To look up more keys takes longer than it helps. */
 const KEYS_MAX = 256
@@ -36,8 +36,8 @@ const ROUNDED_MS = 2
 class Covering {
   #paths
   #hasher
-  /** The slots that are used. @type {Set<number>} */
-  used = new Set()
+  /** The slots that are used. @type {number[]} */
+  used = []
 
   /** @param {readonly DeclaredPath[]} paths @param {import('./hash').Hasher} hasher */
   constructor (paths, hasher) {
@@ -45,10 +45,18 @@ class Covering {
     this.#hasher = hasher
   }
 
-  /** @param {unknown} where @returns {Cover | null}  null if nothing is known */
-  find (where) {
-    const plan = planWhere(parseWhere(where))
+  /** @param {Filter[]} filters  from `parseWhere` @returns {Cover | null}  null if nothing is known */
+  find (filters) {
+    const [first] = filters
+    // Most filters are one condition: they need no plan.
+    if (filters.length === 1 && 'path' in first && first.exists === undefined) return this.#ofCondition(first)
+    const plan = planWhere(filters)
     return plan.leaves.length + plan.nodes.length === 0 ? null : this.#ofPlan(plan)
+  }
+
+  /** @param {number} slot */
+  #use (slot) {
+    if (!this.used.includes(slot)) this.used.push(slot)
   }
 
   /** @param {Plan} plan @returns {Cover | null} */
@@ -135,7 +143,7 @@ class Covering {
   #ofValues (steps, each, values) {
     const slot = this.#slotOf(steps, each, false)
     if (slot === -1 || values.length > KEYS_MAX) return null
-    this.used.add(slot)
+    this.#use(slot)
     if (this.#paths[slot].range) return this.#ofMixed(slot, values)
     return this.#ofKeys(slot, values)
   }
@@ -158,16 +166,19 @@ class Covering {
   /** @type {(slot: number, values: readonly Primitive[]) => Cover} */
   #ofKeys (slot, values) {
     const { each } = this.#paths[slot]
-    /** @type {Map<string, Hash>} */
-    const hashes = new Map()
+    const hasher = this.#hasher
+    /** @type {Hash[]} */
+    const hashes = []
+    const known = values.length === 1 ? null : new Set()
     for (const value of values) {
-      this.#hasher.hashValue(value)
-      const { short, low, high } = this.#hasher
-      hashes.set(`${low} ${high}`, { short, low, high })
+      hasher.hashValue(value)
+      const { short, low, high } = hasher
+      if (known !== null && known.size === known.add(`${low} ${high}`).size) continue
+      hashes.push({ short, low, high })
     }
     // Texts that no UTF-8 can tell apart have one hash. A record may have several elements of a choice.
-    const isExact = !values.some(isAmbiguous) && (each === null || hashes.size === 1)
-    return { kind: 'keys', slot, hashes: [...hashes.values()], isExact }
+    const isExact = !values.some(isAmbiguous) && (each === null || hashes.length === 1)
+    return { kind: 'keys', slot, hashes, isExact }
   }
 
   /** @type {(steps: readonly Step[], each: readonly Step[] | null, bounds: any) => Cover | null} */
@@ -175,7 +186,7 @@ class Covering {
     const isOfNumbers = [gt, gte, lt, lte].some((bound) => typeof bound === 'number')
     const slot = isOfNumbers ? this.#slotOf(steps, each, true) : -1
     if (slot === -1) return null
-    this.used.add(slot)
+    this.#use(slot)
     const min = gt === undefined ? gte ?? -Infinity : nextUp(gt)
     const max = lt === undefined ? lte ?? Infinity : -nextUp(-lt)
     // After the last number there is none.
@@ -187,7 +198,7 @@ class Covering {
   #ofTime (steps, each, { gt, gte, lt, lte }) {
     const slot = this.#slotOf(steps, each, true)
     if (slot === -1) return null
-    this.used.add(slot)
+    this.#use(slot)
     const min = gt ?? gte ?? -Infinity
     const max = lt ?? lte ?? Infinity
     const numbers = [{ min: Math.max(0, min), max: Math.min(EARLY_MAX, max + 1) }]

@@ -28,7 +28,7 @@ const NOT_SELECTIVE = 'so many records may match that reading all of them is fas
 const DAMAGED = 'the log is damaged there'
 
 /**
- * @param {import('./parts').Sought & { used: () => Set<number> }} sought
+ * @param {import('./parts').Sought & { used: () => number[] }} sought
  * @param {readonly import('./paths').DeclaredPath[]} paths
  * @param {unknown} where
  * @param {import('./parts').Range} range

@@ -8,10 +8,11 @@ const { addValue } = require('./value-keys')
 
 /**
  * @typedef {import('./block').Block} Block
+ * @typedef {import('./block').KeySink} KeySink
  * @typedef {import('./hash').Hasher} Hasher
  * @typedef {ArrayLike<number>} Numbers
  * @typedef {{ buffer: Buffer, count: number, seqs: Numbers, starts: Numbers, ends: Numbers }} Records
- * @typedef {{ add: (buf: Buffer, words: DataView, start: number, end: number, block: Block) => void }} Keys
+ * @typedef {{ add: (buf: Buffer, words: DataView, start: number, end: number, block: KeySink) => void }} Keys
  */
 
 /** For any codec: the record is decoded. */

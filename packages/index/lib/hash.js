@@ -16,6 +16,12 @@ const [P1, P2, P3] = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d]
 const WORD_SIZE = 4
 const ALL_BITS = 32
 
+/** In characters. It needs no memory of its own. */
+const SHORT_TEXT_MAX = 256
+const UTF8_SIZE_MAX = 3
+const shortText = Buffer.alloc(UTF8_SIZE_MAX * SHORT_TEXT_MAX)
+const shortWords = new DataView(shortText.buffer, shortText.byteOffset, shortText.length)
+
 const double = new Float64Array(1)
 const doubleWords = new Int32Array(double.buffer)
 
@@ -72,6 +78,7 @@ class Hasher {
 
   /** @param {string} text */
   hashText (text) {
+    if (text.length <= SHORT_TEXT_MAX) return this.hashBytes(shortWords, shortText, 0, shortText.write(text))
     const bytes = Buffer.from(text)
     this.hashBytes(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), bytes, 0, bytes.length)
   }

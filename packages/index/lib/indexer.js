@@ -21,7 +21,7 @@ class Indexer {
   coverage = new Coverage()
   /** Of the keys in the coverage. Runs bring theirs. */
   hasher
-  #keys
+  keys
   /** Counts what made everything before it worthless: a compaction, a drop, the end. */
   #generation = 0
   /** Counts deletions and drops. */
@@ -43,7 +43,7 @@ class Indexer {
     this.#tuning = tuning
     this.#mayWork = mayWork
     this.hasher = this.#createHasher(createKey())
-    this.#keys = createKeys(host.codec, paths, this.hasher)
+    this.keys = createKeys(host.codec, paths, this.hasher)
   }
 
   /** @param {Buffer} key */
@@ -64,7 +64,7 @@ class Indexer {
     const isOtherKey = first !== undefined && !Buffer.from(first.footer.key, 'hex').equals(this.hasher.key)
     if (isOtherKey) {
       this.hasher = this.#createHasher(Buffer.from(first.footer.key, 'hex'))
-      this.#keys = createKeys(this.#host.codec, this.#paths, this.hasher)
+      this.keys = createKeys(this.#host.codec, this.#paths, this.hasher)
     }
     const kept = this.coverage.segments.filter((segment) => {
       if (segment instanceof Run) return runs.includes(segment)
@@ -152,10 +152,10 @@ class Indexer {
     const isOpen = before instanceof Block && !before.isSealed
     const block = isOpen ? before : new Block(this.#paths, from, this.#tuning.recordsMax)
     if (!isOpen) this.coverage.add(block)
-    const keys = this.#keys
+    const keys = this.keys
     /** @type {{ from: number, to: number } | null} */
     let damage = null
-    const isOver = () => !this.#isCurrent(generation) || keys !== this.#keys
+    const isOver = () => !this.#isCurrent(generation) || keys !== this.keys
     this.#filling = { block, to }
     try {
       await this.#host.scanRaw({ from, to }, (records) => {

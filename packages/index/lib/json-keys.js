@@ -10,7 +10,7 @@ const { addConstant, addNumber, addTime } = require('./value-keys')
 /**
  * @typedef {import('./hash').Hasher} Hasher
  * @typedef {import('./paths').Node} Node
- * @typedef {import('./block').Block} Block
+ * @typedef {import('./block').KeySink} KeySink
  */
 
 const [QUOTE, BACKSLASH, COMMA, COLON, MINUS, PLUS, DOT] = Buffer.from('"\\,:-+.')
@@ -47,7 +47,7 @@ class JsonKeys {
   #isAscii = true
   #objectId = 0
   #isOdd = false
-  /** @type {Block | null} */
+  /** @type {KeySink | null} */
   #block = null
 
   /** @param {Node} root  of the declared paths @param {Hasher} hasher */
@@ -62,7 +62,7 @@ class JsonKeys {
    * @param {DataView} words  of the same bytes
    * @param {number} start
    * @param {number} end
-   * @param {Block} block
+   * @param {KeySink} block
    */
   add (buf, words, start, end, block) {
     this.#buf = buf
@@ -120,7 +120,7 @@ class JsonKeys {
   }
 
   get #target () {
-    return /** @type {Block} */ (this.#block)
+    return /** @type {KeySink} */ (this.#block)
   }
 
   /** @param {Node | null} node */

@@ -5,12 +5,14 @@
 const { performance } = require('node:perf_hooks')
 const { setImmediate, setTimeout, clearTimeout } = require('node:timers')
 const { Turns } = require('@millrace/flow')
+const { parseWhere } = require('@millrace/where')
 const { RECORDS_MAX } = require('./block')
 const { countMatches } = require('./count')
 const { Covering } = require('./cover')
 const { explainParts } = require('./explain')
 const { Indexer } = require('./indexer')
 const { Parts } = require('./parts')
+const { RecentKeys } = require('./recent-keys')
 const { RunFolder } = require('./run-folder')
 
 /** After an append others probably follow: their keys are noted together. */
@@ -22,6 +24,7 @@ const LOOK_MS = 1000
 const FAN_OUT = 8
 
 /**
+ * @typedef {import('@millrace/where').Filter} Filter
  * @typedef {import('./paths').DeclaredPath} DeclaredPath
  * @typedef {import('./parts').Part} Part
  * @typedef {import('./extract').Records} Records
@@ -92,6 +95,8 @@ class LogIndex {
   #failure = null
   #isClosed = false
   #isPaused = false
+  /** Of a log with conditional appends. @type {RecentKeys | null} */
+  #recent = null
 
   /** @param {readonly DeclaredPath[]} paths @param {Host} host @param {Tuning} tuning */
   constructor (paths, host, tuning) {
@@ -122,7 +127,7 @@ class LogIndex {
    * @returns {Parts | null}  null if the index knows nothing about the filter
    */
   parts (where, range = {}) {
-    const sought = this.#seek(where)
+    const sought = this.#seek(parseWhere(where))
     if (sought.cover() === null) return null
     this.#wakeIfBehind()
     return new Parts(sought, this.#rangeOf(range), range.limit)
@@ -135,7 +140,7 @@ class LogIndex {
    * @returns {import('./explain').Explanation}
    */
   explain (where, range = {}) {
-    return explainParts(this.#seek(where), this.#paths, where, this.#rangeOf(range))
+    return explainParts(this.#seek(parseWhere(where)), this.#paths, where, this.#rangeOf(range))
   }
 
   /**
@@ -146,7 +151,7 @@ class LogIndex {
    *   certain
    */
   count (where, range = {}) {
-    const sought = this.#seek(where)
+    const sought = this.#seek(parseWhere(where))
     const cover = sought.cover()
     // A follower is not told which records another process deletes, so nothing is known.
     if (cover === null || !cover.isExact || !this.#host.tellsDeletions) return null
@@ -154,8 +159,15 @@ class LogIndex {
     return countMatches(sought, cover, this.#rangeOf(range))
   }
 
-  /** @param {unknown} where */
-  #seek (where) {
+  /** For appends with a condition. */
+  recent () {
+    const seek = (/** @type {Filter[]} */ filters) => this.#seek(filters)
+    this.#recent ??= new RecentKeys(this.#paths, this.#host, this.#indexer, seek, this.#tuning.recordsMax)
+    return this.#recent
+  }
+
+  /** @param {Filter[]} filters */
+  #seek (filters) {
     /** @type {Covering | null} */
     let covering = null
     /** @type {import('./cover').Cover | null} */
@@ -168,11 +180,11 @@ class LogIndex {
         if (covering === null || hasher !== this.#indexer.hasher) {
           hasher = this.#indexer.hasher
           covering = new Covering(this.#paths, hasher)
-          cover = covering.find(where)
+          cover = covering.find(filters)
         }
         return cover
       },
-      used: () => covering?.used ?? new Set()
+      used: () => covering?.used ?? []
     }
   }
 
@@ -222,6 +234,7 @@ class LogIndex {
   /** A compaction begins: until `compacted` nothing is read or written. */
   compacting () {
     this.#isPaused = true
+    this.#recent?.stop(true)
   }
 
   /**
@@ -233,6 +246,7 @@ class LogIndex {
   async compacted (hasChanged = true) {
     const runs = hasChanged ? this.#indexer.reset() : []
     this.#isPaused = false
+    this.#recent?.stop()
     await this.#settled()
     if (hasChanged) await this.#folder.empty(runs)
     this.#wake(0)
@@ -309,6 +323,7 @@ class LogIndex {
   /** Ends the background work, and closes the files. */
   async close () {
     this.#isClosed = true
+    this.#recent?.stop(true)
     if (this.#timer !== null) clearTimeout(this.#timer)
     const runs = this.#indexer.reset()
     await this.#opened

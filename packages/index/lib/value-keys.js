@@ -7,7 +7,7 @@ const { FALSE, NULL, TRUE } = require('./hash')
 /**
  * @typedef {import('./hash').Hasher} Hasher
  * @typedef {import('./paths').Node} Node
- * @typedef {import('./block').Block} Block
+ * @typedef {import('./block').KeySink} KeySink
  */
 
 /**
@@ -15,7 +15,7 @@ const { FALSE, NULL, TRUE } = require('./hash')
  * @param {Node} node  of the place of the value
  * @param {any} value
  * @param {Hasher} hasher
- * @param {Block} block
+ * @param {KeySink} block
  */
 function addValue (node, value, hasher, block) {
   if (node.slots.length > 0) addOwn(node, value, hasher, block)
@@ -51,7 +51,7 @@ function addOwn (node, value, hasher, block) {
   }
 }
 
-/** @type {(node: Node, value: number, hasher: Hasher, block: Block) => void} */
+/** @type {(node: Node, value: number, hasher: Hasher, block: KeySink) => void} */
 function addNumber ({ slots }, value, hasher, block) {
   // NaN equals nothing, and is in no range.
   if (Number.isNaN(value)) return
@@ -59,7 +59,7 @@ function addNumber ({ slots }, value, hasher, block) {
   block.addNumber(slots, value, hasher)
 }
 
-/** @type {(slots: number[], kind: number, hasher: Hasher, block: Block) => void} */
+/** @type {(slots: number[], kind: number, hasher: Hasher, block: KeySink) => void} */
 function addConstant (slots, kind, hasher, block) {
   hasher.hashConstant(kind)
   block.addKey(slots, hasher)
@@ -69,7 +69,7 @@ function addConstant (slots, kind, hasher, block) {
  * What a filter by `time` finds in a value that is no number. That of a number follows from the number.
  * @param {number[]} slots
  * @param {unknown} value
- * @param {Block} block
+ * @param {KeySink} block
  */
 function addTime (slots, value, block) {
   const ms = toInstant(value)?.ms ?? findTime(value)?.ms

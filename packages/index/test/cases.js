@@ -91,7 +91,9 @@ function compareMany (log, index, random, count = 60, make = makeWhere) {
 exports.appendSome = appendSome
 exports.compareMany = compareMany
 exports.createOrdinary = createOrdinary
+exports.makeBytes = makeBytes
 exports.makePaths = makePaths
 exports.makeRange = makeRange
+exports.makeRecord = makeRecord
 exports.makeWhere = makeWhere
 exports.pick = pick

@@ -12,6 +12,9 @@
 //       └─────── waiting, if a record matches that cannot be read yet: until it is written, or that has failed
 //
 // So a refusal always names a record that can be read. A log that gets no such append loads none of this.
+//
+// Most appends hold. An index can say that at once, without a test of a record: of what was appended last it has the
+// keys in memory (see `Recent`).
 
 const { LogError } = require('@millrace/errors')
 const { toPromise } = require('@millrace/flow')
@@ -20,6 +23,8 @@ const { scan } = require('./scan')
 /**
  * @typedef {import('./load').LogFile} LogFile
  * @typedef {import('./options').Condition} Condition
+ * @typedef {import('./index-seam').Recent} Recent
+ * @typedef {(err: Error | null, seq?: any) => void} Done  gets a seq, or a list of them
  * @typedef {(record: Buffer) => boolean} IsMatch
  * @typedef {{ isMatch: IsMatch, isHit: boolean }} Watch  `isHit`: whether a record that cannot be read yet matches
  */
@@ -35,21 +40,54 @@ const { scan } = require('./scan')
 class Conditions {
   #file
   #queue
+  #findIndex
+  /** Of the index, if that has one, and only once a condition has come. @type {Recent | null} */
+  #recent = null
   /** Of the decisions that are being made. @type {Set<Watch>} */
   #watches = new Set()
 
-  /** @param {LogFile} file  @param {Queue} queue */
-  constructor (file, queue) {
+  /**
+   * @param {LogFile} file
+   * @param {Queue} queue
+   * @param {() => import('./index-seam').LogIndex | null} findIndex  the log may lose its index
+   */
+  constructor (file, queue, findIndex) {
     this.#file = file
     this.#queue = queue
+    this.#findIndex = findIndex
   }
 
-  /** Called for every append, in the turn in which it joins the queue. @param {Buffer | Buffer[]} records */
-  note (records) {
-    if (this.#watches.size === 0) return
+  /**
+   * Called for every append, in the turn in which it joins the queue.
+   * @param {Buffer | Buffer[]} records
+   * @param {Done} done
+   * @returns {Done}  what the append must call back instead
+   */
+  note (records, done) {
     for (const watch of this.#watches) {
       watch.isHit ||= Array.isArray(records) ? records.some(watch.isMatch) : watch.isMatch(records)
     }
+    const recent = this.#recent
+    const position = recent === null || records.length === 0 ? -1 : recent.note(records)
+    if (recent === null || position === -1) return done
+    return (err, seq) => {
+      if (err === null) recent.settle(position, Array.isArray(seq) ? seq[seq.length - 1] : seq)
+      done(err, seq)
+    }
+  }
+
+  /** Begins what the index knows of the last appends, unless that has begun. */
+  #begin () {
+    const recent = this.#recent = this.#findIndex()?.recent?.() ?? null
+    if (recent === null || recent.isActive) return
+    const position = recent.begin()
+    if (position !== -1) this.#queue.flush(() => recent.settle(position, Number(this.#file.since.value) + 1))
+  }
+
+  /** Whether it surely holds. If not, `decide`. @param {Condition} condition */
+  holds ({ where, since }) {
+    this.#begin()
+    return this.#recent?.rulesOut(where, since) ?? false
   }
 
   /**
@@ -58,6 +96,7 @@ class Conditions {
    * @param {(err: Error) => void} refuse  gets ERR_APPEND_CONDITION, or why it cannot be decided
    */
   decide (condition, accept, refuse) {
+    if (this.holds(condition)) return accept()
     const { codec, since, blocks: { path } } = this.#file
     /** @type {IsMatch} */
     let isMatch
@@ -68,7 +107,7 @@ class Conditions {
       return refuse(/** @type {Error} */ (err))
     }
     // Whoever has read everything, and is alone, does not wait.
-    if (condition.since >= Number(since.value) && !this.#queue.hasUnread(isMatch)) return accept()
+    if (condition.since >= Number(since.value) && !this.#hasUnread(condition.where, isMatch)) return accept()
     this.#decideSlowly(condition, isMatch, accept).then((seq) => {
       if (seq !== null) refuse(conflict(path, seq, condition.since))
     }, refuse)
@@ -78,7 +117,7 @@ class Conditions {
   async #decideSlowly ({ where, since }, isMatch, accept) {
     for (let from = since + 1; ;) {
       const { end, since: { value: last } } = this.#file
-      const watch = { isMatch, isHit: this.#queue.hasUnread(isMatch) }
+      const watch = { isMatch, isHit: this.#hasUnread(where, isMatch) }
       this.#watches.add(watch)
       try {
         const seq = from <= Number(last) ? await this.#findFirst(where, from, end) : null
@@ -95,6 +134,15 @@ class Conditions {
       }
       from = Math.max(from, end)
     }
+  }
+
+  /**
+   * Whether a record that cannot be read yet matches.
+   * @type {(where: Condition['where'], isMatch: IsMatch) => boolean}
+   */
+  #hasUnread (where, isMatch) {
+    const isRuledOut = this.#recent?.rulesOut(where, Number(this.#file.since.value)) ?? false
+    return !isRuledOut && this.#queue.hasUnread(isMatch)
   }
 
   /** @type {(where: Condition['where'], from: number, stop: number) => Promise<number | null>} */

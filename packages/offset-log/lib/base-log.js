@@ -154,6 +154,9 @@ class BaseLog {
     } catch (err) {
       return this._runWrite('append', cb, (cb) => cb(unreadable(err)))
     }
+    if (this._lifecycle.isOpen && this._conditions?.holds(condition)) {
+      return this._appendRecords(records, this._conditions.note(records, cb), givesSeqs)
+    }
     // While it is decided, it counts as pending, and closing waits.
     const free = this.#reserve(sizeOf(records))
     this._runWrite('append', (err, result) => {
@@ -161,14 +164,18 @@ class BaseLog {
       if (err) cb(err)
       else cb(null, result)
     }, (cb) => {
-      const { Conditions } = require('./append-condition')
-      this._conditions ??= new Conditions(this._file, /** @type {any} */ (this._appender))
-      this._conditions.decide(condition, () => {
+      const conditions = this._conditions ??= this.#createConditions()
+      conditions.decide(condition, () => {
         free()
-        this._conditions?.note(records)
-        this._appendRecords(records, cb, givesSeqs)
+        this._appendRecords(records, conditions.note(records, cb), givesSeqs)
       }, cb)
     })
+  }
+
+  #createConditions () {
+    const { Conditions } = require('./append-condition')
+    const queue = /** @type {import('./append-condition').Queue} */ (this._appender)
+    return new Conditions(this._file, queue, () => this._indexing?.index ?? null)
   }
 
   /**
@@ -188,7 +195,7 @@ class BaseLog {
       return this._runWrite('append', cb, (cb) => cb(unreadable(err)))
     }
     // Usually the log is open. Then nothing but the records is allocated here.
-    if (this._conditions !== null) this._conditions.note(records)
+    if (this._conditions !== null) cb = this._conditions.note(records, cb)
     if (this._lifecycle.isOpen) this._appendRecords(records, cb, givesSeqs, own)
     else this.#appendLater(records, cb, givesSeqs, own)
   }
@@ -205,8 +212,7 @@ class BaseLog {
       else cb(null, result)
     }, (cb) => {
       free()
-      this._conditions?.note(records)
-      this._appendRecords(records, cb, givesSeqs, own)
+      this._appendRecords(records, this._conditions?.note(records, cb) ?? cb, givesSeqs, own)
     })
   }
 

@@ -39,6 +39,7 @@ const { IndexedReader } = require('./read/indexed-reader')
  * @property {(where: unknown, range: AskedRange) => Explanation} explain
  * @property {(where: unknown, range: AskedRange) => { sure: number, parts: Iterable<Part> } | null} count  how many
  *   records match for certain, and where others may; null if it does not know
+ * @property {() => Recent} [recent]  for appends with a condition
  * @property {() => void} appended  records became readable
  * @property {(seqs: readonly number[]) => void} deleted  told twice: before the records are, and when they are
  * @property {(range: { from: number, to: number }) => void} dropped  of a log of several files: the records of some are
@@ -51,6 +52,18 @@ const { IndexedReader } = require('./read/indexed-reader')
  * @property {() => any} status
  * @property {() => Promise<void>} drop
  * @property {() => Promise<void>} close
+ */
+
+/**
+ * What an index knows of the last appends, even before they are written. Each has a position.
+ * @typedef {object} Recent
+ * @property {boolean} isActive  whether it notes appends: not before `begin`, nor if it is not asked for long
+ * @property {() => number} begin  gives a position: it must be settled with a seq above those of all earlier appends
+ *   once these are written or have failed; -1 if it cannot begin now
+ * @property {(records: Buffer | Buffer[]) => number} note  when an append joins the queue; -1 if it is not active
+ * @property {(position: number, seq: number) => void} settle  the append was written, and this is its last record
+ * @property {(filters: import('@millrace/where').Filter[], since: number) => boolean} rulesOut  whether for certain no
+ *   record after a seq matches, of those that can be read and those that wait to be written
  */
 
 /**

@@ -154,8 +154,10 @@ class Log extends BaseLog {
     const givesSeqs = parseAppend('appendSync', options)
     this._checkCanWriteNow('appendSync', false)
     const records = this._file.codec.encodeAll(values)
-    this._conditions?.note(records)
-    return this._appendRecordsNow(records, isSynced, givesSeqs)
+    const done = this._conditions?.note(records, () => {})
+    const result = this._appendRecordsNow(records, isSynced, givesSeqs)
+    done?.(null, result)
+    return result
   }
 
   /** @type {(given: Buffer | Buffer[], isSynced: boolean, givesSeqs: boolean) => any} an array is a batch */

@@ -178,7 +178,7 @@ function parseAppend (call, options) {
 function parseCondition ({ if: given }) {
   if (given === undefined) return null
   if (given === null || typeof given !== 'object') throw misuse(`append: if must be { where, since }, got ${String(given)}`)
-  checkNames('append: if', given, ['where', 'since'])
+  checkOptions('append: if', given, ['where', 'since'])
   const { where, since = -1 } = /** @type {Record<string, any>} */ (given)
   if (where === undefined) throw misuse('append: if must have a where; an empty list matches every record')
   if (!Number.isSafeInteger(since) || since < -1) throw misuse(`append: since of if must be a seq, or -1, got ${String(since)}`)

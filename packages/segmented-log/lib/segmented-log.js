@@ -181,8 +181,10 @@ class Log extends BaseLog {
     const givesSeqs = parseAppend('appendSync', options)
     this._checkCanWriteNow('appendSync', false)
     const records = this.#core.options.codec.encodeAll(values)
-    this._conditions?.note(records)
-    return this._appender.appendNow(records, sizeOf(records), isSynced, givesSeqs)
+    const done = this._conditions?.note(records, () => {})
+    const result = this._appender.appendNow(records, sizeOf(records), isSynced, givesSeqs)
+    done?.(null, result)
+    return result
   }
 
   /** @type {(cb?: NodeCallback<any>) => any} */

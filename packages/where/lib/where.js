@@ -199,9 +199,15 @@ function unknownWord (word) {
 /** @type {(condition: any, words: string[], depth: number, counts: Counts) => Condition} */
 function parseCondition (condition, words, depth, counts) {
   const operators = words.filter((word) => word !== 'path')
+  // As most are.
+  if (operators.length === 1) {
+    const [operator] = operators
+    const path = parsePath(condition.path)
+    return /** @type {any} */ ({ path, [operator]: parseArgument(operator, condition[operator], depth, counts) })
+  }
   if (operators.length === 0) throw misuse(`where: expected a condition with an operator, got ${show(condition)}. ${LANGUAGE}`)
   const areBounds = operators.every((word) => BOUNDS.includes(word))
-  if (operators.length > 1 && !areBounds) {
+  if (!areBounds) {
     throw misuse(`where: a condition has one operator, or bounds, got ${operators.join(' and ')}. Put two conditions in a list: ` +
       'both must hold')
   }
@@ -211,7 +217,7 @@ function parseCondition (condition, words, depth, counts) {
   /** @type {Record<string, any>} */
   const parsed = { path: parsePath(condition.path) }
   for (const operator of operators) parsed[operator] = parseArgument(operator, condition[operator], depth, counts)
-  const kinds = new Set(operators.filter(() => areBounds).map((operator) => typeof parsed[operator]))
+  const kinds = new Set(operators.map((operator) => typeof parsed[operator]))
   if (kinds.size > 1) throw misuse(`where: no value is in the range ${show(condition)}: one bound is a string, the other one a number`)
   return /** @type {Condition} */ (parsed)
 }

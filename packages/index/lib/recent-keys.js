@@ -1,0 +1,401 @@
+'use strict'
+// The keys of what was appended last, for appends with a condition: may a record match that is after a seq, of those
+// that can be read and of those that wait to be written? The blocks have only what was read again since, and each of
+// them is searched from end to end. That takes too long for each append.
+//
+// Every append has a position, which counts up. Its seq is told once it is written. Per path a table has the newest
+// position of each hash. It forgets what runs have, for they are searched fast:
+//
+//     in the log:     all before `begin`: runs, and blocks │ the rest, also what waits to be written
+//     here:                        positions before oldest │ from oldest on
+//
+// As the rest of the index it may name too much, never too little: an append that has failed, or whose record was
+// deleted since, is a candidate all the same.
+
+const { Block } = require('./block')
+const { Covering } = require('./cover')
+const { Parts } = require('./parts')
+const { Run, firstIndex } = require('./run')
+const { findInBlock, findInRun } = require('./search')
+
+/** In blocks of the index: so many appends are kept, though the runs do not have them yet. */
+const BLOCKS_MAX = 4
+/** How often in a block it looks what can be forgotten. */
+const LOOKS = 4
+/** In the tables, for each append that is kept. */
+const HASHES_MAX = 2
+/** The least size of a table, as a power of two. */
+const TABLE_BITS = 8
+const HASH_BITS = 32
+/** What a table has room for. */
+const NUMBER_MAX = 2 ** 32 - 1
+
+/**
+ * @typedef {import('./block').KeySink} KeySink
+ * @typedef {import('./cover').Cover} Cover
+ * @typedef {import('./parts').Sought} Sought
+ * @typedef {import('@millrace/where').Filter[]} Filters
+ */
+
+/** The newest number of each hash. At most half full, so that a search looks at few. */
+class HashTable {
+  /** A hash and its number, one after the other. A number of 0 is a free place. */
+  #entries = new Uint32Array(2 * 2 ** TABLE_BITS)
+  #bits = TABLE_BITS
+  count = 0
+
+  /** @type {(hash: number, number: number) => boolean} whether it was not there */
+  set (hash, number) {
+    const at = this.#find(hash)
+    const entries = this.#entries
+    const isNew = entries[at + 1] === 0
+    entries[at] = hash
+    entries[at + 1] = number
+    if (isNew) this.count++
+    return isNew
+  }
+
+  get isFull () {
+    return this.count > this.#entries.length / 4
+  }
+
+  /** @param {number} hash @returns {number}  0 if it is not there */
+  get (hash) {
+    return this.#entries[this.#find(hash) + 1]
+  }
+
+  /** Where the hash is, or would be. @param {number} hash */
+  #find (hash) {
+    const entries = this.#entries
+    let at = 2 * (hash >>> HASH_BITS - this.#bits)
+    while (entries[at + 1] !== 0 && entries[at] !== hash) at = at + 2 === entries.length ? 0 : at + 2
+    return at
+  }
+
+  /** Forgets lower numbers. Afterwards it is not full. @param {number} least */
+  prune (least) {
+    const before = this.#entries
+    let count = 0
+    for (let at = 1; at < before.length; at += 2) if (before[at] >= least) count++
+    this.#bits = Math.max(TABLE_BITS, Math.ceil(Math.log2(3 * count + 1)))
+    this.#entries = new Uint32Array(2 * 2 ** this.#bits)
+    this.count = 0
+    for (let at = 0; at < before.length; at += 2) {
+      // Those that are equal to none go into the next free place.
+      if (before[at + 1] >= least) this.set(before[at], before[at + 1])
+    }
+  }
+}
+
+/** @implements {KeySink} */
+class RecentKeys {
+  #paths
+  #host
+  #indexer
+  #seek
+  /** These make the hashes in the tables, and those of filters. */
+  #keys
+  #covering
+  /** By path; none while it is stopped. Their numbers are positions, counted from 1. @type {HashTable[]} */
+  #tables = []
+  /** The position of number 1. */
+  #first = 0
+  #oldest = 0
+  /** The position of the next append. No position is given twice. */
+  #next = 0
+  /** What was appended before `#oldest` has lower seqs. Infinity until it is known. */
+  #begin = Infinity
+  /** The newest append with a record that is a candidate of every query; -1 if there is none. */
+  #odd = -1
+  /** By position, in a ring: the seq of the last record; Infinity until it is told. */
+  #seqs = new Float64Array(0)
+  #isPaused = false
+  /** After so many appends it looks what can be forgotten. */
+  #lookCount
+  /** Since it last looked what can be forgotten: whether it was asked, what has come. */
+  #isAsked = false
+  #appendCount = 0
+  #hashCount = 0
+  // The memory that the last record is in: many share it.
+  /** @type {Buffer} */
+  #buffer = Buffer.alloc(0)
+  /** @type {DataView} */
+  #words = new DataView(this.#buffer.buffer)
+
+  /**
+   * @param {readonly import('./paths').DeclaredPath[]} paths
+   * @param {{ readonly start: number, readonly end: number }} host
+   * @param {Pick<import('./indexer').Indexer, 'coverage' | 'hasher' | 'keys'>} indexer
+   * @param {(filters: Filters) => Sought} seek
+   * @param {number} recordsMax  of a block
+   */
+  constructor (paths, host, indexer, seek, recordsMax) {
+    this.#paths = paths
+    this.#host = host
+    this.#indexer = indexer
+    this.#seek = seek
+    this.#lookCount = Math.ceil(recordsMax / LOOKS)
+    this.#keys = indexer.keys
+    this.#covering = new Covering(paths, indexer.hasher)
+  }
+
+  /** Whether it notes what is appended. It stops if nobody asks for long, and at each compaction. */
+  get isActive () {
+    if (this.#indexer.keys !== this.#keys) this.stop(this.#isPaused)
+    return this.#tables.length > 0
+  }
+
+  /**
+   * From now on it notes what is appended.
+   * @returns {number}  a position: it must be settled with a seq above those of all earlier appends, once these are
+   *   written or have failed; -1 if it may not begin now
+   */
+  begin () {
+    if (this.#isPaused) return -1
+    this.#keys = this.#indexer.keys
+    this.#covering = new Covering(this.#paths, this.#indexer.hasher)
+    this.#tables = this.#paths.map(() => new HashTable())
+    this.#first = this.#oldest = this.#next
+    this.#begin = Infinity
+    this.#odd = -1
+    this.#seqs = new Float64Array(this.#lookCount)
+    this.#isAsked = true
+    this.#appendCount = this.#hashCount = 0
+    return this.note([])
+  }
+
+  /** Forgets everything. @param {boolean} [isPaused]  whether it must not begin until `stop(false)` */
+  stop (isPaused = false) {
+    this.#tables = []
+    this.#seqs = new Float64Array(0)
+    this.#isPaused = isPaused
+    this.#share(Buffer.alloc(0).buffer)
+  }
+
+  /**
+   * Called for each append, in the turn of the event loop in which it joins the queue.
+   * @param {Buffer | readonly Buffer[]} records
+   * @returns {number}  its position; -1 if it is stopped
+   */
+  note (records) {
+    if (this.#appendCount >= this.#lookCount || this.#hashCount >= this.#hashesMax / LOOKS) this.#look()
+    if (!this.isActive) return -1
+    const position = this.#next++
+    this.#appendCount++
+    if (position - this.#oldest >= this.#seqs.length) this.#growSeqs()
+    this.#seqs[position % this.#seqs.length] = Infinity
+    if (!Array.isArray(records)) this.#add(/** @type {Buffer} */ (records))
+    else for (const record of records) this.#add(record)
+    return position
+  }
+
+  #growSeqs () {
+    const before = this.#seqs
+    this.#seqs = new Float64Array(2 * before.length)
+    for (let position = this.#oldest; position < this.#next - 1; position++) {
+      this.#seqs[position % this.#seqs.length] = before[position % before.length]
+    }
+  }
+
+  /** @param {Buffer} record */
+  #add ({ buffer, byteOffset, length }) {
+    if (this.#words.buffer !== buffer) this.#share(buffer)
+    try {
+      this.#keys.add(this.#buffer, this.#words, byteOffset, byteOffset + length, this)
+    } catch {
+      // The append must not fail for that. The filter itself decides.
+      this.addOdd()
+    }
+  }
+
+  /** @param {ArrayBufferLike} memory */
+  #share (memory) {
+    this.#buffer = Buffer.from(memory)
+    this.#words = new DataView(memory)
+  }
+
+  // Keys of the record that is added.
+
+  /** @type {KeySink['addKey']} */
+  addKey (slots, { short }) {
+    for (let index = 0; index < slots.length; index++) this.#set(slots[index], short)
+  }
+
+  /** @type {KeySink['addNumber']} */
+  addNumber (slots, value, { short }) {
+    // Numbers of a path with ranges are no keys: a filter by them is not answered here.
+    for (const slot of slots) if (!this.#paths[slot].range) this.#set(slot, short)
+  }
+
+  addTime () {}
+
+  addOdd () {
+    this.#odd = this.#next - 1
+  }
+
+  /** @type {(slot: number, hash: number) => void} */
+  #set (slot, hash) {
+    // One append may have more than all others.
+    if (this.#hashCount >= this.#hashesMax) return this.addOdd()
+    const table = this.#tables[slot]
+    if (!table.set(hash, this.#next - this.#first)) return
+    this.#hashCount++
+    if (table.isFull) table.prune(this.#oldest - this.#first + 1)
+  }
+
+  // What is forgotten.
+
+  get #appendsMax () {
+    return BLOCKS_MAX * LOOKS * this.#lookCount
+  }
+
+  get #hashesMax () {
+    return HASHES_MAX * this.#appendsMax
+  }
+
+  #look () {
+    const isUsed = this.#isAsked && this.#next - this.#first < NUMBER_MAX - this.#lookCount
+    this.#appendCount = this.#hashCount = 0
+    this.#isAsked = false
+    if (!isUsed) return this.stop()
+    this.#forgetRuns()
+    if (this.#next - this.#oldest > this.#appendsMax - this.#lookCount) this.#forgetHalf()
+    if (this.#countHashes() <= this.#hashesMax) return
+    this.#prune()
+    if (this.#countHashes() <= this.#hashesMax) return
+    this.#forgetHalf()
+    this.#prune()
+    if (this.#countHashes() > this.#hashesMax) this.stop()
+  }
+
+  #countHashes () {
+    return this.#tables.reduce((sum, { count }) => sum + count, 0)
+  }
+
+  #prune () {
+    for (const table of this.#tables) table.prune(this.#oldest - this.#first + 1)
+  }
+
+  /** Forgets what is in runs. */
+  #forgetRuns () {
+    const { segments } = this.#indexer.coverage
+    let end = this.#host.start
+    for (const segment of segments) {
+      if (segment.to <= end) continue
+      if (segment.from > end || !(segment instanceof Run)) break
+      end = segment.to
+    }
+    let last = this.#oldest - 1
+    for (let position = this.#oldest; position < this.#next; position++) {
+      const seq = this.#seqOf(position)
+      // Appends are written in order: one without a seq that has others after it has failed.
+      if (seq === Infinity) continue
+      if (seq >= end) break
+      last = position
+    }
+    if (last < this.#oldest) return
+    this.#oldest = last + 1
+    this.#begin = end
+  }
+
+  #forgetHalf () {
+    this.#oldest += this.#next - this.#oldest >> 1
+    this.#begin = Infinity
+    for (let position = this.#oldest; position < this.#next && this.#begin === Infinity; position++) {
+      this.#begin = this.#seqOf(position)
+    }
+  }
+
+  /** An append was written. @type {(position: number, seq: number) => void} `seq`: of its last record */
+  settle (position, seq) {
+    if (position < this.#oldest || this.#tables.length === 0) return
+    this.#seqs[position % this.#seqs.length] = seq
+    if (this.#begin === Infinity) this.#begin = seq
+  }
+
+  /** @param {number} position  not before the oldest */
+  #seqOf (position) {
+    return this.#seqs[position % this.#seqs.length]
+  }
+
+  // Answers.
+
+  /**
+   * Whether no record after a seq matches, for certain: of those that can be read and those that wait to be written.
+   * @type {(filters: Filters, since: number) => boolean} false if it does not know
+   */
+  rulesOut (filters, since) {
+    this.#isAsked = true
+    if (!this.isActive || this.#begin > this.#host.end) return false
+    const cover = this.#covering.find(filters)
+    if (cover === null) return false
+    const newest = Math.max(this.#odd, this.#newestOf(cover))
+    if (newest >= this.#oldest && (newest === Infinity || this.#seqOf(newest) > since)) return false
+    try {
+      return since + 1 >= this.#begin || this.#isNothingBetween(filters, cover, since)
+    } catch {
+      // A file that cannot be read: whoever reads the log is told.
+      return false
+    }
+  }
+
+  /**
+   * The newest append that may match; a lower position if none may, and Infinity if that is not known.
+   * @type {(cover: Cover) => number}
+   */
+  #newestOf (cover) {
+    if (cover.kind === 'keys') {
+      let newest = 0
+      for (const { short } of cover.hashes) newest = Math.max(newest, this.#tables[cover.slot].get(short))
+      return this.#first + newest - 1
+    }
+    if (cover.kind === 'values') return Infinity
+    const found = cover.parts.map((part) => this.#newestOf(part))
+    // What has all of them is not after the newest of any one.
+    return cover.kind === 'any' ? Math.max(...found) : Math.min(...found)
+  }
+
+  /**
+   * Whether runs and blocks have no candidate after a seq and before `#begin`.
+   * @type {(filters: Filters, cover: Cover, since: number) => boolean}
+   */
+  #isNothingBetween (filters, cover, since) {
+    const { coverage } = this.#indexer
+    const { start } = this.#host
+    const end = this.#begin
+    // A read that begins where records were lost fails. After a record that is there none were lost.
+    if (since >= start && !hasRecord(coverage.at(since).segment, since)) return false
+    let from = Math.max(start, since + 1)
+    for (const segment of coverage.segments) {
+      if (segment.to <= from) continue
+      if (from >= end) return true
+      if (segment.from > from || !hasNothing(segment, cover)) break
+      from = segment.to
+    }
+    return new Parts(this.#seek(filters), { from, to: end, reverse: false }).next().done
+  }
+}
+
+/** @type {(segment: import('./coverage').Segment, cover: Cover) => boolean} */
+function hasNothing (segment, cover) {
+  if (segment instanceof Run) {
+    if (segment.odd.length > 0) return false
+    if (cover.kind !== 'keys') return findInRun(segment, cover).count === 0
+    return cover.hashes.every(({ short }) => segment.find(cover.slot, short) === -1)
+  }
+  return segment instanceof Block && segment.odd.length === 0 && findInBlock(segment, cover)?.length === 0
+}
+
+/** @type {(segment: import('./coverage').Segment | null, seq: number) => boolean} */
+function hasRecord (segment, seq) {
+  if (segment instanceof Run) {
+    const ordinal = segment.ordinalFrom(seq)
+    return ordinal < segment.records && segment.seqOf(ordinal) === seq
+  }
+  if (!(segment instanceof Block)) return false
+  const { count, seqs } = segment
+  const ordinal = firstIndex(count, (index) => seqs[index] >= seq)
+  return ordinal < count && seqs[ordinal] === seq
+}
+
+exports.RecentKeys = RecentKeys
