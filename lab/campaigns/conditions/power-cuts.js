@@ -11,9 +11,9 @@ const FOLDER = '/logs'
 
 /**
  * @param {(limit: number) => number} random
- * @param {{ imageEvery?: number, open?: typeof openLog }} [options]  one step in so many is an image
+ * @param {{ imageEvery?: number }} [options]  one step in so many is an image
  */
-async function runPowerCuts (random, { imageEvery = 8, open = openLog } = {}) {
+async function runPowerCuts (random, { imageEvery = 8 } = {}) {
   const setting = chooseSetting(random)
   const path = setting.kind === 'segments' ? FOLDER : PATH
   const history = new History()
@@ -26,7 +26,7 @@ async function runPowerCuts (random, { imageEvery = 8, open = openLog } = {}) {
     }
   })
   for (let session = 0; session < 2; session++) {
-    const log = open(setting, path, disk.storage)
+    const log = openLog(setting, path, disk.storage)
     await log.ready()
     if (random(2) === 0 && setting.isIndexed) await log.index.ready()
     await history.play(log, setting, random, { callerCount: 2 + random(6), stepCount: 2 + random(6) })
