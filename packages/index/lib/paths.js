@@ -37,8 +37,10 @@ const PATHS_MAX = 64
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parsePaths (paths) {
-  if (!Array.isArray(paths) || paths.length === 0) throw misuse(`createIndex: expected a list of paths, got ${String(paths)}`)
-  if (paths.length > PATHS_MAX) throw misuse(`createIndex: an index may have ${PATHS_MAX} paths, not more`)
+  if (!Array.isArray(paths) || paths.length === 0) {
+    throw misuse(`createIndex: expected a list of paths, got ${Array.isArray(paths) ? 'an empty one' : String(paths)}`)
+  }
+  if (paths.length > PATHS_MAX) throw misuse(`createIndex: an index may have ${PATHS_MAX} paths, got ${paths.length}`)
   const parsed = Array.from(paths, parsePath)
   const names = parsed.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
@@ -52,9 +54,22 @@ function parsePath (asked) {
   if (isObject) checkNames('createIndex', asked, ['path', 'each', 'range'])
   const { path, each = false, range = false } = isObject ? asked : { path: asked }
   if (typeof range !== 'boolean') throw misuse(`createIndex: range must be true or false, got ${String(range)}`)
+  const inside = typeof each === 'boolean' ? (each ? [] : null) : parseSteps(each, 'createIndex: each')
+  refuseBrackets(path)
   const steps = parseSteps(path)
-  const inside = typeof each === 'boolean' ? (each ? [] : null) : parseSteps(each)
   return { steps, each: inside, range, name: showPath(steps, inside) }
+}
+
+/**
+ * As the command takes them; here it would be a key that no record has, and no filter would use it.
+ * @param {unknown} path
+ */
+function refuseBrackets (path) {
+  const [, array, rest] = typeof path === 'string' ? /^(.*?)\[\*\](?:\.(.+))?$/s.exec(path) ?? [] : []
+  if (array === undefined) return
+  const each = rest === undefined ? 'true' : `'${rest}'`
+  throw misuse(`createIndex: ${path} is a path of the command; write { path: ${array === '' ? '[]' : `'${array}'`}, each: ${each} }, or ` +
+    `[${JSON.stringify(path)}] for a key of this name`)
 }
 
 /** @type {(path: unknown, call?: string) => readonly Step[]} `call`: for the message of an error */

@@ -4,7 +4,7 @@
 const { listFiles, removeFiles } = require('@millrace/block-file')
 const { GROWN_PART } = require('./block')
 const { writeBlock, writeMerged } = require('./build')
-const { DamagedRun, MISSING, RUN_NAME, RUN_SIZE_MAX, UNFINISHED_NAME } = require('./run-format')
+const { DamagedRun, MISSING, RUN_NAME, RUN_SIZE_MAX, UNFINISHED_NAME, UNREADABLE } = require('./run-format')
 const { PageCache, openRun } = require('./run')
 const { isRunFile } = require('./run-list')
 const { writeRunFile } = require('./run-writer')
@@ -95,6 +95,8 @@ class RunFolder {
       await run?.close().catch(() => {})
       // The writer of the log may have merged it meanwhile.
       if (err instanceof DamagedRun || err instanceof SyntaxError || MISSING.includes(err.code)) return null
+      // Its range is scanned, or indexed again: the others are still of use.
+      if (UNREADABLE.includes(err.code)) return null
       throw err
     }
   }
@@ -140,6 +142,10 @@ class RunFolder {
         found.push({ name, why: await this.#whyNot(run.footer) })
       } catch (/** @type {any} */ err) {
         if (MISSING.includes(err.code)) continue
+        if (UNREADABLE.includes(err.code)) {
+          found.push({ name, why: `it cannot be read: ${err.message}` })
+          continue
+        }
         if (!(err instanceof DamagedRun) && !(err instanceof SyntaxError)) throw err
         found.push({ name, why: `it is damaged: ${err.message}` })
       }

@@ -4,7 +4,7 @@
 
 const { listFiles, removeFiles } = require('@millrace/block-file')
 const { parsePaths } = require('./paths')
-const { DamagedRun, MISSING, RUN_NAME, UNFINISHED_NAME } = require('./run-format')
+const { DamagedRun, MISSING, RUN_NAME, UNFINISHED_NAME, UNREADABLE } = require('./run-format')
 const { PageCache, openRun } = require('./run')
 
 /**
@@ -51,7 +51,7 @@ async function readRun (storage, folder, name) {
   } catch (/** @type {any} */ err) {
     // Paths that cannot be declared are misuse, which is a TypeError.
     const isNone = [DamagedRun, SyntaxError, TypeError].some((kind) => err instanceof kind)
-    if (isNone || MISSING.includes(err.code)) return null
+    if (isNone || MISSING.includes(err.code) || UNREADABLE.includes(err.code)) return null
     throw err
   }
 }

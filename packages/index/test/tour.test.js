@@ -34,6 +34,11 @@ tape('tour: what is no path is refused, with the fault', (t) => {
   const refused = [undefined, [], 'type', [1], [{}], [{ path: 'a', each: 5 }], [{ path: 'a', range: 'yes' }], [{ path: 'a', ranges: true }], ['a', 'a'],
     ['a..b'], Array.from({ length: 65 }, (_, n) => `a${n}`)]
   for (const paths of refused) t.throws(() => createIndex(paths), { code: 'ERR_INVALID_ARGUMENT' }, JSON.stringify(paths))
+  const messages = [[[], /an empty one/], [['tags[*]'], /write \{ path: 'tags', each: true \}, or \["tags\[\*\]"\] for a key/],
+    [[{ path: 'links[*].to' }], /write \{ path: 'links', each: 'to' \}/], [['[*]'], /write \{ path: \[\], each: true \}/],
+    [[{ path: 'a', each: 5 }], /^createIndex: each: path must be/]]
+  for (const [paths, message] of messages) t.throws(() => createIndex(paths), { message }, JSON.stringify(paths))
+  t.deepEqual(createIndex([['tags[*]']]).paths, ['["tags[*]"]'], 'a key of this name is written as a list')
   t.throws(() => createIndex(['a'], { tune: 1 }), { code: 'ERR_INVALID_ARGUMENT', message: /tune/ })
   t.end()
 })

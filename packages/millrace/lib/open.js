@@ -99,7 +99,7 @@ function open (path, options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`open: expected options, got ${String(options)}`)
   const { codec = 'json', index: paths, ...others } = options
   const chosen = typeof codec === 'string' ? codecOf(codec) : codec
-  const index = Array.isArray(paths) ? require('@millrace/index').createIndex(paths) : /** @type {Index} */ (paths)
+  const index = toIndex(paths)
   const known = { strict: true, ...others, codec: chosen, ...(index !== undefined && { index }) }
   const makesFolder = OF_SEGMENTS.some((name) => options[name] !== undefined)
   const isFolder = makesFolder || (others.storage === undefined && isExistingFolder(path))
@@ -107,6 +107,15 @@ function open (path, options = {}) {
   const { SegmentedLog } = require('@millrace/segmented-log')
   // A folder of other things is no place for segments that nobody has asked for.
   return withViews(SegmentedLog(path, makesFolder ? known : { mustExist: true, ...known }))
+}
+
+/** @param {any} index  the option @returns {Index | undefined} */
+function toIndex (index) {
+  if (Array.isArray(index)) return require('@millrace/index').createIndex(index)
+  if (index === undefined || typeof index?.open === 'function') return index
+  const got = index !== null && typeof index === 'object' ? 'an object' : String(index)
+  throw misuse('open: index must be a list of paths, such as [\'type\', { path: \'price\', range: true }], or what createIndex ' +
+    `returns; got ${got}`)
 }
 
 /** @param {string | URL} path */

@@ -64,6 +64,8 @@ for (const framing of ['checked', 'lines']) {
     const log = SegmentedLog(folder, { codec: jsonCodec, framing, segmentSize: 50_000 })
     for (let n = 0; n < VALUES.length; n += 100) await log.append(VALUES.slice(n, n + 100))
     await log.close()
+    const none = await callCommand(['count', folder, '--where', 'user=u5', '--explain'])
+    t.ok(none.stdout.includes(`millrace index ${folder} --path user makes one`), none.stdout)
     const made = await callCommand(['index', folder, ...PATHS])
     t.match(made.stdout, /^3,000 records indexed by user, [^]*\/index: /, made.stderr)
     const listed = await callCommand(['index', folder])
@@ -105,6 +107,23 @@ tape('index: of a text file, which other programs may change', async (t) => {
   t.equal((await callCommand(['index', file, '--verify', '--all'])).code, 0)
   await callCommand(['index', file, '--drop'])
   t.equal((await callCommand(['count', file, '--where', 'user=x5'])).stdout, '32\n')
+})
+
+tape('index: a run that cannot be read costs no read of the log; --list says so', async (t) => {
+  const { file } = await makeIndexed()
+  const name = '0000000000000000-0000000000000009-9f4d89dcb3ed.run'
+  fs.mkdirSync(path.join(`${file}.index`, name))
+  const counted = await callCommand(['count', file, '--where', 'user=u5'])
+  t.deepEqual([counted.stdout, counted.stderr], ['31\n', ''])
+  t.equal(fieldsOf(await callCommand(['count', file, '--where', 'user=u5', '--explain'])).uses, 'user', 'the others are used')
+  const listed = await callCommand(['index', file, '--list'])
+  t.equal(listed.code, 1)
+  t.match(listed.stdout, new RegExp(`run +${name}: not used: it cannot be read: .*directory`))
+  t.equal((await callCommand(['index', file, '--verify'])).code, 0)
+  fs.rmSync(`${file}.index`, { recursive: true })
+  fs.writeFileSync(`${file}.index`, '')
+  t.equal((await callCommand(['count', file, '--where', 'user=u5'])).stdout, '31\n', 'a file is where the folder should be')
+  t.end()
 })
 
 tape('index: what was appended since is found by cat, tail and count; the same command brings it up to date', async (t) => {
@@ -186,6 +205,11 @@ tape('explain: instead of the records; without an index it says how to make one'
     const { stdout, code } = await callCommand([name, file, '--where', 'user=u5', '--explain'])
     t.equal(code, 0)
     t.match(stdout, /^index +none\nscans +all records\nbecause +there is no index; millrace index \S+ --path user .*\n$/, name)
+  }
+  for (const [where, words] of [['links.0.to="@7"', '--path links.0.to makes one of the field links.0.to'], ['tags~=t7', "--path 'tags[*]' "],
+    ['price>10', '--range price '], ['type^=p and n=3', '--path n '], ['type^=po', '--path user ']]) {
+    const { because } = fieldsOf(await callCommand(['count', file, '--where', where, '--explain']))
+    t.ok(because.includes(`millrace index ${file} ${words}`), `${where}: ${because}`)
   }
   t.equal(fieldsOf(await callCommand(['cat', file, '--explain'])).because, 'there is no filter')
   await callCommand(['index', file, '--path', 'user'])

@@ -2,7 +2,8 @@
 // `--explain`: how a command would find its records, instead of the records.
 
 const { escapeControls } = require('@millrace/flow')
-const { formatIndexPaths } = require('./index-paths')
+const { parseWhere } = require('@millrace/where')
+const { formatIndexPath, formatIndexPaths } = require('./index-paths')
 const { INDEXED_FRAMINGS } = require('./log-index')
 const { toReadOptions } = require('./records')
 const { countRecords, printFields } = require('./report')
@@ -10,6 +11,8 @@ const { countRecords, printFields } = require('./report')
 /**
  * @typedef {import('./source').OpenedSource} OpenedSource
  * @typedef {import('@millrace/index').Explanation} Explanation
+ * @typedef {import('@millrace/where').Filter} Filter
+ * @typedef {import('@millrace/where').Condition} Condition
  */
 
 /** @type {import('./definition').OptionDefinition} */
@@ -30,20 +33,20 @@ async function printExplanation (shell, source, options) {
   }
   if (isJson) return shell.print(JSON.stringify(found.length === 1 ? found[0] : found))
   // No slot has an index, so all of them say the same.
-  printFields(shell, toFields(source, found[0], wanted.where === undefined))
+  printFields(shell, toFields(source, found[0], wanted.where))
   if (grep) shell.print(`The text of each of these is searched for ${escapeControls(JSON.stringify(grep))}.`)
 }
 
 /** @typedef {Array<[name: string, value: string | null]>} Fields */
 
-/** @type {(source: OpenedSource, explanation: Explanation, isWhole: boolean) => Fields} */
-function toFields ({ index, identity }, { uses, candidates, runs, scanned, why }, isWhole) {
+/** @type {(source: OpenedSource, explanation: Explanation, where: unknown) => Fields} */
+function toFields ({ index, identity, parts }, { uses, candidates, runs, scanned, why }, where) {
   return [
     ['index', index ? `${index.folder}, of ${formatIndexPaths(index.paths)}` : 'none'],
     ['uses', uses.length > 0 ? uses.join(', ') : index ? 'none of its paths' : null],
     ['candidates', uses.length > 0 ? `${countRecords(candidates)}, in ${runs} run${runs === 1 ? '' : 's'}` : null],
     ['scans', describeScan(scanned, uses.length === 0)],
-    ['because', reasonOf(index ?? null, identity, why, isWhole) || null]
+    ['because', describeReason({ index, identity, parts }, why, where) || null]
   ]
 }
 
@@ -56,12 +59,44 @@ function describeScan (scanned, isAll) {
   return `${records === null ? 'records' : countRecords(records)} ${place}`
 }
 
-/** @type {(index: object | null, identity: import('./source').Identity, why: string, isWhole: boolean) => string} */
-function reasonOf (index, { path, framing, segments }, why, isWhole) {
-  if (isWhole) return 'there is no filter'
-  if (index !== null) return why
-  const canHave = INDEXED_FRAMINGS.includes(String(framing)) && segments === undefined
-  return `there is no index${canHave ? `; millrace index ${path} --path user makes one of the field user` : ''}`
+/** @type {(source: Pick<OpenedSource, 'index' | 'identity' | 'parts'>, why: string, where: any) => string} */
+function describeReason ({ index, identity: { path, framing }, parts }, why, where) {
+  if (where === undefined) return 'there is no filter'
+  if (index) return why
+  const isOfSlots = parts[0].slot !== null
+  if (isOfSlots || !INDEXED_FRAMINGS.includes(String(framing))) return 'there is no index'
+  const example = findField(parseWhere(where)) ?? { path: ['user'], condition: undefined }
+  const field = formatIndexPath(example)
+  const words = [isRange(example.condition) ? '--range' : '--path', PLAIN.test(field) ? field : `'${field}'`]
+  return `there is no index; millrace index ${path} ${words.join(' ')} makes one of the field ${field}`
+}
+
+/** In a shell it needs no quotes. */
+const PLAIN = /^[\w.-]+$/
+
+/**
+ * The first field that a filter asks for in a way in which an index helps.
+ * @type {(filters: readonly Filter[]) => (import('./log-index').PathOptions & { condition: Condition }) | null}
+ */
+function findField (filters) {
+  for (const filter of filters) {
+    if ('any' in filter || 'all' in filter) {
+      const found = findField('any' in filter ? filter.any : filter.all)
+      if (found !== null) return found
+    }
+    if (!('path' in filter)) continue
+    const { path, equals, in: values, includes } = filter
+    if (includes !== undefined) return { path, each: /** @type {any} */ (includes)?.path ?? true, condition: filter }
+    if (equals !== undefined || values !== undefined || isRange(filter)) return { path, condition: filter }
+  }
+  return null
+}
+
+/** @param {Condition | undefined} condition */
+function isRange (condition) {
+  if (condition === undefined) return false
+  const { time, gt, gte, lt, lte } = condition
+  return time !== undefined || [gt, gte, lt, lte].some((bound) => typeof bound === 'number')
 }
 
 exports.explainOption = explainOption

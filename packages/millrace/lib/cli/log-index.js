@@ -105,7 +105,12 @@ class CommandIndex {
  */
 async function findIndex (path, codec, options) {
   if (!INDEXED.includes(codec)) return null
-  const paths = findPaths((await listIndex(path)).filter((run) => run.codec === codec))
+  // Who may read the log, but not its index, scans.
+  const runs = await listIndex(path).catch((/** @type {any} */ err) => {
+    if (err.code === 'EACCES' || err.code === 'EPERM') return []
+    throw err
+  })
+  const paths = findPaths(runs.filter((run) => run.codec === codec))
   return paths === null ? null : new CommandIndex(folderOf(path), paths, codec, options)
 }
 
