@@ -29,7 +29,6 @@ const CHECKED = 3
 /** A program that appends 50,000 records of 200 bytes a second. */
 const LOAD = { records: 50, everyMs: 1, turns: 1500, warmTurns: 300 }
 const APPENDS = 50_000
-const CONDITIONAL_APPENDS = 2500
 /** Without samples. */
 const FEW = 300
 const IN_FLIGHT = 256
@@ -272,7 +271,7 @@ async function measureLoad (order) {
 async function measureAppendIf (order) {
   const log = await openOwn(order)
   const isBare = order.peer.name !== 'millrace'
-  const count = order.samples === 0 ? FEW : CONDITIONAL_APPENDS
+  const count = order.samples === 0 ? FEW : APPENDS
   const appendAll = (/** @type {number} */ from) => runPipeline(count, IN_FLIGHT, (index, cb) => {
     const event = createEvent(from + index)
     if (isBare) log.append(event, cb)
