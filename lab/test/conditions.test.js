@@ -7,7 +7,7 @@ const { examine, openLog } = require('../campaigns/conditions/history')
 const { runKills } = require('../campaigns/conditions/kills')
 const { runPowerCuts } = require('../campaigns/conditions/power-cuts')
 
-const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
+const seed = Number(process.env.MILLRACE_SEED) || (isLongRun ? Date.now() % 2 ** 31 : 1)
 const ROUND_COUNT = isLongRun ? 500 : 4
 const LOG_COUNT = isLongRun ? 50 : 2
 
