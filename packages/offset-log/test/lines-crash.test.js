@@ -32,6 +32,9 @@ function makeValue (random, n, scale) {
   return { n, text: 'x'.repeat(scale * (random(6) === 0 ? random(9000) : random(60))) }
 }
 
+/** What is promised while a cut is checked does not count. */
+const copyOf = (commits) => commits.map((commit) => ({ ...commit }))
+
 /**
  * Appends and syncs at random, and cuts the power now and then.
  * @type {(fsync: string, check: Function) => Promise<void>}
@@ -41,7 +44,7 @@ async function runWorkload (random, fsync, check) {
   const cuts = []
   // Also between the writes and syncs of one append.
   const onChange = () => {
-    if (random(8) === 0) cuts.push([disk.crash(random), commits.map((commit) => ({ ...commit }))])
+    if (random(8) === 0) cuts.push([disk.crash(random), copyOf(commits)])
   }
   const disk = new SimulatedDisk({ onChange })
   const log = openOn(disk, { fsync })
@@ -52,10 +55,14 @@ async function runWorkload (random, fsync, check) {
       const values = Array.from({ length: random(2) ? 1 : 2 + random(3) }, () => makeValue(random, n++, scale))
       return { values, isPromised: false }
     })
+    const earlier = [...commits]
     commits.push(...calls)
+    const isSynced = random(3) === 0
     const written = Promise.all(calls.map(({ values }) => log.append(values.length === 1 ? values[0] : values)))
-    if (random(2) === 0) await check(disk.crash(random), commits)
-    await written
+    // Its promise is given while others append.
+    const syncing = isSynced ? log.sync().then(() => { for (const commit of earlier) commit.isPromised = true }) : null
+    if (random(2) === 0) await check(disk.crash(random), copyOf(commits))
+    await Promise.all([written, syncing])
     if (fsync === 'always') for (const call of calls) call.isPromised = true
     if (random(3) === 0) {
       await log.sync()
@@ -105,6 +112,41 @@ for (const fsync of ['always', 'interval', 'never']) {
     t.ok(cuts > whole && whole > 0, `${cuts} power cuts, ${whole} took nothing`)
   })
 }
+
+tape('lines: what a sync promises while a first batch is described is there after a power cut', async (t) => {
+  const disk = new SimulatedDisk()
+  /** The sync of the folder, which comes after that of the file. */
+  let release = null
+  const syncFolder = (folder, cb) => {
+    const run = () => disk.storage.syncFolder(folder, cb)
+    if (folder !== '/folder' || release === null) return run()
+    release.resolve(run)
+  }
+  let log = openOn(disk, { fsync: 'interval' })
+  await log.append({ n: 0 })
+  await log.close()
+  log = openOn({ storage: { ...disk.storage, syncFolder } }, { fsync: 'interval' })
+  await log.append({ n: 1, text: 'x'.repeat(9000) })
+  const held = new Promise((resolve) => { release = { resolve } })
+  const syncing = log.sync()
+  const run = await held
+  release = null
+  await log.append({ n: 2, text: 'x'.repeat(9000) })
+  const batch = log.append([{ n: 3 }, { n: 4 }])
+  for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+  run()
+  await syncing
+  const random = createRandom(1)
+  for (let cut = 0; cut < 100; cut++) {
+    const after = openOn(disk.crash(random))
+    const values = await valuesOf(after)
+    if (values[1]?.n !== 1) t.fail(`${values.map(({ n }) => n)} is left`)
+    await after.close()
+  }
+  await batch
+  t.deepEqual((await valuesOf(log)).map(({ n }) => n), [0, 1, 2, 3, 4])
+  await log.close()
+})
 
 tape('lines: if the first description of a batch could not be synced, that of the next one is', async (t) => {
   let syncs = 0

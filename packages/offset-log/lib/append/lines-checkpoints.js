@@ -4,7 +4,8 @@
 //
 // A commit of single records needs no description: each line that is whole is a whole record. A batch does. With
 // `fsync: 'always'`, its description is synced before the batch is written. Otherwise only that of the first batch is,
-// and from then on every commit is described: after a power cut, what is not described is not taken for whole.
+// once all before it is durable, and from then on every commit is described: after a power cut, what is not described
+// is not taken for whole.
 
 const { randomBytes } = require('node:crypto')
 const { BlockFile } = require('@millrace/block-file')
@@ -284,15 +285,25 @@ class LinesCheckpoints {
     this.#isBegun = !isClean
   }
 
-  /** @returns {Promise<void> | null}  null if nothing is to do before an append */
-  prepareAppend () {
+  /** @type {(size: number, hasBatch: boolean) => Promise<void> | null} null if nothing is to do before an append */
+  prepareAppend (size, hasBatch) {
     if (!this.#isBegun || this.#hasFailed) return this.#beginSession()
+    if (this.#needsSync(hasBatch)) return this.#store.file.durability.sync()
     const unsyncedSize = this.#walk.end - this.durableEnd
     if (unsyncedSize <= UNSYNCED_SIZE_MAX) return null
     this.#syncing ??= this.#store.file.durability.sync().finally(() => { this.#syncing = null })
     // A failure poisons the log.
     this.#syncing.catch(() => {})
     return unsyncedSize <= 2 * UNSYNCED_SIZE_MAX ? null : this.#syncing
+  }
+
+  /**
+   * Whether what is written must be durable before a batch is described. A sync that is running would else promise it
+   * without the sums saying so, and after a power cut the description stands for what is described from then on only.
+   * @param {boolean} hasBatch
+   */
+  #needsSync (hasBatch) {
+    return hasBatch && !this.#describesAll && !this.isClean && this.#sums !== null
   }
 
   async #beginSession () {
@@ -307,9 +318,13 @@ class LinesCheckpoints {
   }
 
   /** The file of a new log cannot be made without waiting: until then no batch is described. */
-  prepareAppendNow () {
-    if ((this.#isBegun && !this.#hasFailed) || this.#sums === null) return
+  prepareAppendNow (/** @type {number} */ size, /** @type {boolean} */ hasBatch) {
     const { blocks, file: { durability } } = this.#store
+    if (this.#isBegun && !this.#hasFailed) {
+      if (this.#needsSync(hasBatch)) durability.syncNow()
+      return
+    }
+    if (this.#sums === null) return
     if (!this.isClean || this.#hasFailed) durability.syncNow()
     blocks.markIntact(true, () => {})
     this.#describesAll = false
