@@ -120,7 +120,7 @@ class Appender {
     try {
       const sizeMax = commit.state === 'open' ? this.#close(commit) : 0
       if (commit.state === 'closed') {
-        const preparing = store.checkpoints.prepareAppend(sizeMax, commit.hasBatch)
+        const preparing = store.checkpoints.prepareAppend(sizeMax, commit)
         // If `flushNow` has written the commit meanwhile, it did what was to be prepared.
         if (preparing !== null) await preparing.catch((err) => { if (commit.state === 'closed') throw err })
       }
@@ -298,7 +298,7 @@ class Appender {
     try {
       const sizeMax = this.#close(commit)
       if (commit.state !== 'closed') return null
-      store.checkpoints.prepareAppendNow(sizeMax, commit.hasBatch)
+      store.checkpoints.prepareAppendNow(sizeMax, commit)
       // With `fsync: 'always'` it is shown once it is durable. Until then its memory must not be used again.
       const target = durability.mode === 'always' ? Buffer.allocUnsafeSlow(sizeMax) : this.#target.ofSize(sizeMax)
       const framed = this.#frame(commit, target)

@@ -27,6 +27,7 @@ const UNSYNCED_SIZE_MAX = 64 * 1024 * 1024
 const EPOCH_END = 2 ** 32
 
 /**
+ * @typedef {import('../commit').Commit} Commit
  * @typedef {import('../lines-store').LinesStore} LinesStore
  * @typedef {import('../load').Mark} Mark
  * @typedef {import('@millrace/framing').SumsSlot & { place: number }} FoundSlot
@@ -285,25 +286,18 @@ class LinesCheckpoints {
     this.#isBegun = !isClean
   }
 
-  /** @type {(size: number, hasBatch: boolean) => Promise<void> | null} null if nothing is to do before an append */
-  prepareAppend (size, hasBatch) {
+  /** @type {(size: number, commit: Commit) => Promise<void> | null} null if nothing is to do before an append */
+  prepareAppend (size, commit) {
     if (!this.#isBegun || this.#hasFailed) return this.#beginSession()
-    if (this.#needsSync(hasBatch)) return this.#store.file.durability.sync()
     const unsyncedSize = this.#walk.end - this.durableEnd
+    // A sync that is running would else promise what the sums do not say; and after a power cut, the description of a
+    // first batch says that only what is described counts.
+    if (commit.hasBatch && !this.#describesAll && unsyncedSize > 0) return this.#store.file.durability.sync()
     if (unsyncedSize <= UNSYNCED_SIZE_MAX) return null
     this.#syncing ??= this.#store.file.durability.sync().finally(() => { this.#syncing = null })
     // A failure poisons the log.
     this.#syncing.catch(() => {})
     return unsyncedSize <= 2 * UNSYNCED_SIZE_MAX ? null : this.#syncing
-  }
-
-  /**
-   * Whether what is written must be durable before a batch is described. A sync that is running would else promise it
-   * without the sums saying so, and after a power cut the description stands for what is described from then on only.
-   * @param {boolean} hasBatch
-   */
-  #needsSync (hasBatch) {
-    return hasBatch && !this.#describesAll && !this.isClean && this.#sums !== null
   }
 
   async #beginSession () {
@@ -318,13 +312,11 @@ class LinesCheckpoints {
   }
 
   /** The file of a new log cannot be made without waiting: until then no batch is described. */
-  prepareAppendNow (/** @type {number} */ size, /** @type {boolean} */ hasBatch) {
+  prepareAppendNow (/** @type {number} */ size, /** @type {Commit} */ commit) {
     const { blocks, file: { durability } } = this.#store
-    if (this.#isBegun && !this.#hasFailed) {
-      if (this.#needsSync(hasBatch)) durability.syncNow()
-      return
-    }
-    if (this.#sums === null) return
+    const isFirstBatch = commit.hasBatch && !this.#describesAll && this.#isBegun && !this.#hasFailed
+    if (isFirstBatch && !this.isClean) durability.syncNow()
+    if ((this.#isBegun && !this.#hasFailed) || this.#sums === null) return
     if (!this.isClean || this.#hasFailed) durability.syncNow()
     blocks.markIntact(true, () => {})
     this.#describesAll = false
