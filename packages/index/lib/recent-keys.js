@@ -32,6 +32,7 @@ const NUMBER_MAX = 2 ** 32 - 1
 
 /**
  * @typedef {import('./block').KeySink} KeySink
+ * @typedef {import('./hash').Hasher} Hasher  named in the types of KeySink
  * @typedef {import('./cover').Cover} Cover
  * @typedef {import('./parts').Sought} Sought
  * @typedef {import('@millrace/where').Filter[]} Filters
