@@ -98,12 +98,15 @@ const steps = {
     await log.index.ready()
   },
   async delete ({ log, seqs }, random) {
+    // Until the file was read, the log does not know what it supports.
+    await log.ready()
     if (!log.supports.del) return
     for (let left = random(30); left > 0 && seqs.length > 0; left--) {
       await log.del(seqs.splice(random(seqs.length), 1)[0])
     }
   },
   async compact ({ log }) {
+    await log.ready()
     if (log.supports.compact) await log.compact()
   },
   async reopen (state, random) {
