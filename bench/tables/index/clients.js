@@ -114,7 +114,7 @@ function createSqliteIndex (db, paths) {
 
 /** @type {(file: string, codec: CodecName, paths: any[] | null, options?: object) => Promise<Client>} */
 async function openMillrace (file, codec, paths, options) {
-  const log = await openLog(file, codec, { ...options, ...paths && { index: createIndex(paths) } })
+  const log = await openLog(file, codec, { ...paths && { index: createIndex(paths) }, ...options })
   await log.index?.ready()
   const list = async (/** @type {object} */ options) => {
     const values = []
@@ -217,7 +217,9 @@ exports.parts = [
     label: 'Millrace, binary',
     stores: ['binary', 'runs', 'times'],
     async open (folder) {
-      const { absent } = await ofLog('runs', 'binary', ['key'])(folder)
+      // They stay as many: an index would make few of them as soon as it is opened.
+      const many = createIndex(['key'], { tuning: { fanOut: 2 * RUNS } })
+      const { absent } = await openMillrace(path.join(folder, 'runs'), 'binary', ['key'], { index: many })
       const { times } = await ofLog('times', 'binary', [{ path: TIME, range: true }])(folder)
       return { ...await ofLog('binary', 'binary', PATHS)(folder), absent, times }
     }
