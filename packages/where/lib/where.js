@@ -199,27 +199,26 @@ function unknownWord (word) {
 /** @type {(condition: any, words: string[], depth: number, counts: Counts) => Condition} */
 function parseCondition (condition, words, depth, counts) {
   const operators = words.filter((word) => word !== 'path')
-  // As most are.
-  if (operators.length === 1) {
-    const [operator] = operators
-    const path = parsePath(condition.path)
-    return /** @type {any} */ ({ path, [operator]: parseArgument(operator, condition[operator], depth, counts) })
-  }
   if (operators.length === 0) throw misuse(`where: expected a condition with an operator, got ${show(condition)}. ${LANGUAGE}`)
-  const areBounds = operators.every((word) => BOUNDS.includes(word))
-  if (!areBounds) {
+  if (operators.length > 1) checkBounds(operators)
+  /** @type {Record<string, any>} */
+  const parsed = { path: parsePath(condition.path) }
+  for (const operator of operators) parsed[operator] = parseArgument(operator, condition[operator], depth, counts)
+  const [first, second = first] = operators
+  const isMixed = typeof parsed[first] !== typeof parsed[second]
+  if (isMixed) throw misuse(`where: no value is in the range ${show(condition)}: one bound is a string, the other one a number`)
+  return /** @type {Condition} */ (parsed)
+}
+
+/** @param {string[]} operators  several: bounds of one range */
+function checkBounds (operators) {
+  if (!operators.every((word) => BOUNDS.includes(word))) {
     throw misuse(`where: a condition has one operator, or bounds, got ${operators.join(' and ')}. Put two conditions in a list: ` +
       'both must hold')
   }
   for (const sides of [LOWER_BOUNDS, UPPER_BOUNDS]) {
     if (sides.every((word) => operators.includes(word))) throw misuse(`where: a condition has ${sides.join(' or ')}, not both`)
   }
-  /** @type {Record<string, any>} */
-  const parsed = { path: parsePath(condition.path) }
-  for (const operator of operators) parsed[operator] = parseArgument(operator, condition[operator], depth, counts)
-  const kinds = new Set(operators.map((operator) => typeof parsed[operator]))
-  if (kinds.size > 1) throw misuse(`where: no value is in the range ${show(condition)}: one bound is a string, the other one a number`)
-  return /** @type {Condition} */ (parsed)
 }
 
 /**
