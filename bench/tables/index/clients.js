@@ -112,9 +112,9 @@ function createSqliteIndex (db, paths) {
   db.exec(`CREATE INDEX "${paths}" ON messages (${paths.split(', ').map(toSql).join(', ')})`)
 }
 
-/** @type {(file: string, codec: CodecName, paths: any[] | null, options?: object) => Promise<Client>} */
-async function openMillrace (file, codec, paths, options) {
-  const log = await openLog(file, codec, { ...paths && { index: createIndex(paths) }, ...options })
+/** @type {(file: string, codec: CodecName, options: object) => Promise<Client>} */
+async function openMillrace (file, codec, options) {
+  const log = await openLog(file, codec, options)
   await log.index?.ready()
   const list = async (/** @type {object} */ options) => {
     const values = []
@@ -201,8 +201,10 @@ async function openLmdb (file) {
   return { unique: (at, { keys }) => [JSON.parse(db.get(keys[at]).toString())] }
 }
 
+/** @param {any[] | null} paths */
+const withIndex = (paths) => paths === null ? {} : { index: createIndex(paths) }
 /** @type {(name: string, codec: CodecName, paths: any[] | null) => (folder: string) => Promise<Client>} */
-const ofLog = (name, codec, paths) => (folder) => openMillrace(path.join(folder, name), codec, paths)
+const ofLog = (name, codec, paths) => (folder) => openMillrace(path.join(folder, name), codec, withIndex(paths))
 const ours = { kind: 'millrace', packages: ['@millrace/index', '@millrace/offset-log'] }
 const sqlite = { kind: 'database', packages: ['better-sqlite3'], standIns: { 'better-sqlite3': 'node:sqlite' }, stores: ['sqlite'] }
 
@@ -219,7 +221,7 @@ exports.parts = [
     async open (folder) {
       // They stay as many: an index would make few of them as soon as it is opened.
       const many = createIndex(['key'], { tuning: { fanOut: 2 * RUNS } })
-      const { absent } = await openMillrace(path.join(folder, 'runs'), 'binary', ['key'], { index: many })
+      const { absent } = await openMillrace(path.join(folder, 'runs'), 'binary', { index: many })
       const { times } = await ofLog('times', 'binary', [{ path: TIME, range: true }])(folder)
       return { ...await ofLog('binary', 'binary', PATHS)(folder), absent, times }
     }
@@ -247,3 +249,4 @@ exports.createSqliteIndex = createSqliteIndex
 exports.openIndexed = openIndexed
 exports.openLog = openLog
 exports.openMillrace = openMillrace
+exports.withIndex = withIndex

@@ -11,7 +11,7 @@ const { memoryOf, runPipeline, time } = require('../../lib/measure')
 const { listRecords, openRecords } = require('../../lib/readers')
 const { ChildError, runTask } = require('../../lib/run')
 const { connectSqlite } = require('../../stores/databases')
-const { FILLS, PATHS, SINGLE, createSqliteIndex, openIndexed, openLog, openMillrace } = require('./clients')
+const { FILLS, PATHS, SINGLE, createSqliteIndex, openIndexed, openLog, openMillrace, withIndex } = require('./clients')
 
 /** @typedef {import('../../engine/row').Row} Row */
 /** @typedef {import('../../engine/row').Goal} Goal */
@@ -285,8 +285,8 @@ async function measureAppendIf (order) {
 /** With the cache that a log has by default. @param {any} order @returns {Promise<Reading>} */
 async function measureMemory ({ peer, setting }) {
   const sample = readSample(setting)
-  const paths = peer.name === 'scan' ? null : PATHS
-  const { newest } = await openMillrace(path.join(setting.folder, 'binary'), 'binary', paths, { cache: undefined })
+  const options = { ...withIndex(peer.name === 'scan' ? null : PATHS), cache: undefined }
+  const { newest } = await openMillrace(path.join(setting.folder, 'binary'), 'binary', options)
   for (let at = 0; at < (peer.name === 'scan' ? 1 : sample.authors.length); at++) await newest(at, sample)
   return { figures: { bytes: memoryOf('self', 'VmHWM') } }
 }
