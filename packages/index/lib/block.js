@@ -2,6 +2,7 @@
 // The keys of records that no run has yet, in memory: for each path unsorted columns, which are searched from end to
 // end. That takes microseconds, and to fill them takes no table of hashes.
 
+const { firstIndex } = require('./run')
 const { ordered, radixSort, sortNumbers } = require('./sorting')
 
 /** So many records make a run, if one scan gives them: as when an index is built for a log that exists. */
@@ -180,6 +181,11 @@ class Block {
   /** Whether one more record can be added. @param {number} seq */
   hasRoom (seq) {
     return !this.isSealed && this.count < this.#recordsMax && (this.count === 0 || seq - this.seqs[0] < SPAN_MAX)
+  }
+
+  /** Gives the ordinal of the first record at the seq or after it. @param {number} seq */
+  ordinalFrom (seq) {
+    return firstIndex(this.count, (ordinal) => this.seqs[ordinal] >= seq)
   }
 
   /** Begins a record: what is added then are its keys. @param {number} seq */

@@ -2,7 +2,7 @@
 // Exact counts: from the lengths of lists whose long hash is that of the value, as far as nothing in them was deleted.
 
 const { Block } = require('./block')
-const { Parts, ordinalsInRange } = require('./parts')
+const { Parts } = require('./parts')
 const { DamagedRun } = require('./run-format')
 const { countInRun, findInBlock } = require('./search')
 
@@ -47,23 +47,24 @@ function countMatches (sought, cover, { from, to }) {
  *   { sure: number, unsure: number[] } | null}
  */
 function countInSegment (sought, segment, cover, range) {
-  if (segment instanceof Block) {
-    if (segment.odd.length > 0) return null
-    const wanted = ordinalsInRange(segment, range)
-    if (cover.kind === 'keys') return { sure: segment.keys[cover.slot].countExact(cover.hashes, wanted), unsure: [] }
-    const found = findInBlock(segment, cover, Infinity) ?? []
-    return { sure: found.filter((ordinal) => ordinal >= wanted.low && ordinal < wanted.high).length, unsure: [] }
-  }
   try {
     if (segment.odd.length > 0) return null
     const wanted = { low: segment.ordinalFrom(range.from), high: segment.ordinalFrom(range.to) }
+    if (segment instanceof Block) return { sure: countInBlock(segment, cover, wanted), unsure: [] }
     const { sure, unsure } = countInRun(segment, cover, wanted)
     return unsure.length > UNSURE_MAX ? null : { sure, unsure: unsure.map((ordinal) => segment.seqOf(ordinal)) }
   } catch (err) {
-    if (!(err instanceof DamagedRun)) throw err
+    if (!(err instanceof DamagedRun) || segment instanceof Block) throw err
     sought.onDamaged(segment, err)
     return null
   }
+}
+
+/** @type {(block: Block, cover: Cover, wanted: { low: number, high: number }) => number} */
+function countInBlock (block, cover, wanted) {
+  if (cover.kind === 'keys') return block.keys[cover.slot].countExact(cover.hashes, wanted)
+  const found = findInBlock(block, cover, Infinity) ?? []
+  return found.filter((ordinal) => ordinal >= wanted.low && ordinal < wanted.high).length
 }
 
 /** @type {(sought: Sought, left: Array<{ seqs: number[] } | { from: number, to: number }>) => Iterable<Part>} */

@@ -4,7 +4,7 @@
 
 const { Block } = require('./block')
 const { DamagedRun } = require('./run-format')
-const { Run, firstIndex } = require('./run')
+const { Run } = require('./run')
 const { findInBlock, findInRun, isSelective, ordinalsOf } = require('./search')
 
 /** The first part has few candidates, no more than are wanted; each further one has twice as many. */
@@ -176,14 +176,4 @@ function * toSeqs (run, ordinals) {
   for (const ordinal of ordinals) yield run.seqOf(ordinal)
 }
 
-/**
- * Which ordinals of a block are in a range.
- * @type {(block: Block, range: { from: number, to: number }) => { low: number, high: number }}
- */
-function ordinalsInRange (block, { from, to }) {
-  const find = (/** @type {number} */ seq) => firstIndex(block.count, (ordinal) => block.seqs[ordinal] >= seq)
-  return { low: find(from), high: find(to) }
-}
-
 exports.Parts = Parts
-exports.ordinalsInRange = ordinalsInRange

@@ -14,8 +14,9 @@
 
 const { Block } = require('./block')
 const { Covering } = require('./cover')
+const { HashTable, NUMBER_MAX } = require('./hash-table')
 const { Parts } = require('./parts')
-const { Run, firstIndex } = require('./run')
+const { Run } = require('./run')
 const { findInBlock, findInRun } = require('./search')
 
 /** In blocks of the index: so many appends are kept, though the runs do not have them yet. */
@@ -24,11 +25,6 @@ const BLOCKS_MAX = 4
 const LOOKS = 4
 /** In the tables, for each append that is kept. */
 const HASHES_MAX = 2
-/** The least size of a table, as a power of two. */
-const TABLE_BITS = 8
-const HASH_BITS = 32
-/** What a table has room for. */
-const NUMBER_MAX = 2 ** 32 - 1
 
 /**
  * @typedef {import('./block').KeySink} KeySink
@@ -37,56 +33,6 @@ const NUMBER_MAX = 2 ** 32 - 1
  * @typedef {import('./parts').Sought} Sought
  * @typedef {import('@millrace/where').Filter[]} Filters
  */
-
-/** The newest number of each hash. At most half full, so that a search looks at few. */
-class HashTable {
-  /** A hash and its number, one after the other. A number of 0 is a free place. */
-  #entries = new Uint32Array(2 * 2 ** TABLE_BITS)
-  #bits = TABLE_BITS
-  count = 0
-
-  /** @type {(hash: number, number: number) => boolean} whether it was not there */
-  set (hash, number) {
-    const at = this.#find(hash)
-    const entries = this.#entries
-    const isNew = entries[at + 1] === 0
-    entries[at] = hash
-    entries[at + 1] = number
-    if (isNew) this.count++
-    return isNew
-  }
-
-  get isFull () {
-    return this.count > this.#entries.length / 4
-  }
-
-  /** @param {number} hash @returns {number}  0 if it is not there */
-  get (hash) {
-    return this.#entries[this.#find(hash) + 1]
-  }
-
-  /** Where the hash is, or would be. @param {number} hash */
-  #find (hash) {
-    const entries = this.#entries
-    let at = 2 * (hash >>> HASH_BITS - this.#bits)
-    while (entries[at + 1] !== 0 && entries[at] !== hash) at = at + 2 === entries.length ? 0 : at + 2
-    return at
-  }
-
-  /** Forgets lower numbers. Afterwards it is not full. @param {number} least */
-  prune (least) {
-    const before = this.#entries
-    let count = 0
-    for (let at = 1; at < before.length; at += 2) if (before[at] >= least) count++
-    this.#bits = Math.max(TABLE_BITS, Math.ceil(Math.log2(3 * count + 1)))
-    this.#entries = new Uint32Array(2 * 2 ** this.#bits)
-    this.count = 0
-    for (let at = 0; at < before.length; at += 2) {
-      // Those that are equal to none go into the next free place.
-      if (before[at + 1] >= least) this.set(before[at], before[at + 1])
-    }
-  }
-}
 
 /** @implements {KeySink} */
 class RecentKeys {
@@ -379,24 +325,16 @@ class RecentKeys {
 
 /** @type {(segment: import('./coverage').Segment, cover: Cover) => boolean} */
 function hasNothing (segment, cover) {
-  if (segment instanceof Run) {
-    if (segment.odd.length > 0) return false
-    if (cover.kind !== 'keys') return findInRun(segment, cover).count === 0
-    return cover.hashes.every(({ short }) => segment.find(cover.slot, short) === -1)
-  }
+  if (segment instanceof Run) return segment.odd.length === 0 && findInRun(segment, cover).count === 0
   return segment instanceof Block && segment.odd.length === 0 && findInBlock(segment, cover)?.length === 0
 }
 
 /** @type {(segment: import('./coverage').Segment | null, seq: number) => boolean} */
 function hasRecord (segment, seq) {
-  if (segment instanceof Run) {
-    const ordinal = segment.ordinalFrom(seq)
-    return ordinal < segment.records && segment.seqOf(ordinal) === seq
-  }
-  if (!(segment instanceof Block)) return false
-  const { count, seqs } = segment
-  const ordinal = firstIndex(count, (index) => seqs[index] >= seq)
-  return ordinal < count && seqs[ordinal] === seq
+  if (segment === null || 'isDamage' in segment) return false
+  const ordinal = segment.ordinalFrom(seq)
+  if (segment instanceof Block) return segment.seqs[ordinal] === seq && ordinal < segment.count
+  return ordinal < segment.records && segment.seqOf(ordinal) === seq
 }
 
 exports.RecentKeys = RecentKeys

@@ -33,16 +33,21 @@ function nothing () {
   return { count: 0, expected: 0, singles: [], lists: [], ranges: [], any: [], all: [] }
 }
 
-/** Of a run that has nothing. */
+/** Of a run that has nothing. @type {Found} */
 const NOTHING = Object.freeze(nothing())
 
-/** @param {number | PostingList} one @returns {Found} */
-function findOne (one) {
-  if (one === -1) return NOTHING
-  const found = nothing()
-  if (typeof one === 'number') found.singles.push(one)
-  else found.lists.push(one)
-  found.count = found.expected = typeof one === 'number' ? 1 : one.count
+/** @type {(run: Run, cover: import('./cover').KeyCover) => Found} */
+function findKeys (run, { slot, hashes }) {
+  let found = NOTHING
+  for (const { short } of hashes) {
+    const one = run.find(slot, short)
+    if (one === -1) continue
+    if (found === NOTHING) found = nothing()
+    if (typeof one === 'number') found.singles.push(one)
+    else found.lists.push(one)
+    found.count += typeof one === 'number' ? 1 : one.count
+    found.expected = found.count
+  }
   return found
 }
 
@@ -52,20 +57,9 @@ function findOne (one) {
  * @returns {Found}
  */
 function findInRun (run, cover) {
-  if (cover.kind === 'keys' && cover.hashes.length === 1) return findOne(run.find(cover.slot, cover.hashes[0].short))
+  if (cover.kind === 'keys') return findKeys(run, cover)
   const found = nothing()
-  if (cover.kind === 'keys') {
-    for (const { short } of cover.hashes) {
-      const one = run.find(cover.slot, short)
-      if (typeof one !== 'number') {
-        found.lists.push(one)
-        found.count += one.count
-      } else if (one >= 0) {
-        found.singles.push(one)
-        found.count++
-      }
-    }
-  } else if (cover.kind === 'values') {
+  if (cover.kind === 'values') {
     const sections = [run.footer.numbers[cover.slot], run.footer.times[cover.slot]]
     for (const [index, intervals] of [cover.numbers, cover.times].entries()) {
       const section = /** @type {import('./run-format').ValueSection} */ (sections[index])
