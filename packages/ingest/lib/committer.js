@@ -20,6 +20,8 @@ const GATHER_MS = 1
 const BLOCKING_MS_MAX = 2
 /** How finely the age of what is not synced is known. */
 const AGE_STEP_MS = 20
+/** What an append with a condition fails with if the log is well. */
+const REFUSALS = new Set(['ERR_APPEND_CONDITION', 'ERR_LOG_SEQ_LOST'])
 
 /**
  * @typedef {import('./options').Ack} Ack
@@ -209,7 +211,7 @@ class Committer {
     else this.#forget(batch)
     if (err === null) this.#measure(batch, seq)
     if (batch.events) this.#options.onWritten?.(batch.events, batch.size, err, seq)
-    if (err !== null && err.code !== 'ERR_APPEND_CONDITION') this.#options.onFailure(err)
+    if (err !== null && !REFUSALS.has(String(err.code))) this.#options.onFailure(err)
     if (batch.ack !== 'buffered' && err !== null) batch.done(err, null)
     else if (batch.ack === 'written') batch.done(null, seq)
     else if (batch.ack === 'synced') this.whenSynced(seq, batch.done)

@@ -68,7 +68,7 @@ exports.docs = {
         contentMediaType: 'application/json',
         description: 'a filter on the value: if a record matches it, nothing is stored, and the answer is 412 with its seq. It needs the right to read, too'
       },
-      since: { ...seq('only records behind this seq count for if'), minimum: -1 }
+      since: { ...seq('only records behind this seq count for if; 410 if the log ends before it'), minimum: -1 }
     },
     headers: {
       prefer,

@@ -21,6 +21,16 @@ tape('condition: 412 with the seq of the record that matches, and nothing is sto
   t.equal((await read('/v1/logs/a')).records.length, 3)
 })
 
+tape('condition: 410 for a since that the log does not have, which is no failure of the log', async (t) => {
+  const failures = []
+  const { post, read } = await serve(t, { onReport: (err) => failures.push(err) })
+  const { body: { last } } = await post('/v1/logs/a', '{"key":"x"}')
+  const refused = await post(`/v1/logs/a?if=${where('y')}&since=${last + 2 ** 40}`, '{"key":"y"}')
+  t.deepEqual([refused.status, refused.body.code, refused.body.seq], [410, 'ERR_LOG_SEQ_LOST', last + 2 ** 40])
+  t.equal((await read('/v1/logs/a')).records.length, 1)
+  t.deepEqual(failures, [])
+})
+
 tape('condition: what was acknowledged before counts, also if it is only buffered', async (t) => {
   const { post, read } = await serve(t, { bufferMs: 1000 })
   const buffered = await post('/v1/logs/a?ack=buffered', '{"key":"x"}')

@@ -7,7 +7,7 @@
 // knows every record that is in front of it in the queue, and joins the queue in the same turn:
 //
 //     begin ──> reading ──> holds: appended
-//       ^          │ ├────> refused: a record that was read matches
+//       ^          │ ├────> refused: a record that was read matches, or the log ends before `since`
 //       │          v
 //       └─────── waiting, if a record matches that cannot be read yet: until it is written, or that has failed
 //
@@ -87,7 +87,7 @@ class Conditions {
   /** Whether it surely holds. If not, `decide`. @param {Condition} condition */
   holds ({ where, since }) {
     this.#begin()
-    return this.#recent?.rulesOut(where, since) ?? false
+    return since < this.#file.end && (this.#recent?.rulesOut(where, since) ?? false)
   }
 
   /**
@@ -97,7 +97,7 @@ class Conditions {
    */
   decide (condition, accept, refuse) {
     if (this.holds(condition)) return accept()
-    const { codec, since, blocks: { path } } = this.#file
+    const { codec, since, end, blocks: { path } } = this.#file
     /** @type {IsMatch} */
     let isMatch
     try {
@@ -107,7 +107,7 @@ class Conditions {
       return refuse(/** @type {Error} */ (err))
     }
     // Whoever has read everything, and is alone, does not wait.
-    if (condition.since >= Number(since.value) && !this.#hasUnread(condition.where, isMatch)) return accept()
+    if (condition.since >= Number(since.value) && condition.since < end && !this.#hasUnread(condition.where, isMatch)) return accept()
     this.#decideSlowly(condition, isMatch, accept).then((seq) => {
       if (seq !== null) refuse(conflict(path, seq, condition.since))
     }, refuse)
@@ -115,6 +115,9 @@ class Conditions {
 
   /** @type {(condition: Condition, isMatch: IsMatch, accept: () => void) => Promise<number | null>} the conflict */
   async #decideSlowly ({ where, since }, isMatch, accept) {
+    // What `appendSync` has returned may not be readable yet.
+    if (since >= this.#file.end) await new Promise((resolve) => this.#queue.flush(() => resolve(null)))
+    if (since >= this.#file.end) throw lost(this.#file, since)
     for (let from = since + 1; ;) {
       const { end, since: { value: last } } = this.#file
       const watch = { isMatch, isHit: this.#hasUnread(where, isMatch) }
@@ -173,6 +176,13 @@ function conflict (path, seq, since) {
   const after = since < 0 ? '' : `, which is after ${since},`
   return new LogError('ERR_APPEND_CONDITION', `append: the record at ${seq} of ${path}${after} matches the condition, so ` +
     'nothing was appended; read what is new, decide again, and append with a newer since', { path, seq })
+}
+
+/** @type {(file: LogFile, since: number) => LogError} */
+function lost ({ end, blocks: { path } }, since) {
+  return new LogError('ERR_LOG_SEQ_LOST', `append: ${path} ends at ${end}, before since, which is ${since}: a power cut took ` +
+    'that record, or an older copy of the log was restored. Nothing was appended; read the log again, decide, and append ' +
+    'with a since of what you read', { path, seq: since })
 }
 
 exports.Conditions = Conditions

@@ -28,7 +28,7 @@
  *   were deleted, or dropped by retention, do not count.
  * @property {Where} where  No record may match it.
  * @property {number | undefined} [since]  Only records above this seq count, such as the last one that the caller has
- *   seen; all by default.
+ *   seen; all by default. If the log ends before it, ERR_LOG_SEQ_LOST: the caller has seen what is no longer there.
  * @typedef {SyncOptions & Pick<AppendOptions, 'seqs'>} AppendSyncOptions  of `appendSync`
  * @typedef {object} ReadAhead
  * @property {number} [highWaterMark]  How many records the stream reads ahead; 16 by default, as in Node.js.
@@ -234,7 +234,8 @@
  * @property {string} filename  The absolute path. A relative path is resolved at once, so a later `process.chdir`
  *   changes nothing.
  * @property {Codec<T>} codec  The codec that was given; without one, a codec that leaves bytes as they are.
- * @property {Observable<number>} since  Undefined until loaded, -1 when empty, then the seq of the last record.
+ * @property {Observable<number>} since  Undefined until loaded, -1 when empty, then the seq of the last record. It falls
+ *   only between two sessions, if the last records were deleted: `get` then fails with `flumelog:deleted` above it.
  * @property {Observable<number>} durable  The seq up to which everything is on stable storage; -1 if nothing is. It is
  *   never above `since`.
  * @property {Observable<Progress>} compactionProgress  Of the running or the last compaction, in bytes.

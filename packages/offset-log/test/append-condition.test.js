@@ -1,6 +1,7 @@
 'use strict'
 // append with `if`: decided against everything that is in front of it in the queue, with nothing in between.
 
+const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { canonicalCodec } = require('@millrace/binary-codec')
@@ -65,6 +66,41 @@ tape('append if: without since any record conflicts; after a reopening too, but 
   t.equal((await failureOf(() => log.append([], { if: { where: [] } }))).code, 'ERR_APPEND_CONDITION', 'an empty list matches all')
   await log.close()
 })
+
+for (const framing of ['checked', 'lines', 'offset32']) {
+  for (const fsync of ['always', 'never']) {
+    tape(`append if: a since at or after the end is refused, but not one that was just given, in ${framing} with ${fsync}`, async (t) => {
+      const [file, copy] = [newPath(), newPath()]
+      const open = () => OffsetLog(file, { codec: jsonCodec, framing, fsync })
+      let log = open()
+      const other = whereKey('other')
+      t.equal((await failureOf(() => log.append({ key: 'a' }, { if: { where: other, since: 2 ** 40 } }))).code, 'ERR_LOG_SEQ_LOST', 'an empty log')
+      await log.append([{ key: 'a' }, { key: 'b' }])
+      await log.sync()
+      fs.copyFileSync(file, copy)
+      const since = await log.append({ key: 'c' })
+      const given = log.appendSync({ key: 'd' }, { sync: false })
+      await log.append({ key: 'e' }, { if: { where: other, since: given } })
+      await log.close()
+      if (fs.existsSync(`${file}.sums`)) fs.rmSync(`${file}.sums`)
+      fs.copyFileSync(copy, file)
+      log = open()
+      for (const seq of [since, Number.MAX_SAFE_INTEGER]) {
+        const err = await failureOf(() => log.append({ key: 'f' }, { if: { where: other, since: seq } }))
+        t.deepEqual([err.code, err.seq, err.path], ['ERR_LOG_SEQ_LOST', seq, file], err.message)
+      }
+      t.equal(await log.count(), 2, 'nothing was appended')
+      const last = await log.append({ key: 'g' }, { if: { where: other, since: log.since.value } })
+      if (log.supports.del) {
+        await log.del(last)
+        await log.close()
+        log = open()
+        await log.append({ key: 'h' }, { if: { where: other, since: last } })
+      }
+      await log.close()
+    })
+  }
+}
 
 tape('append if: works with a callback, and before the log is open', async (t) => {
   const log = OffsetLog(newPath(), { codec: jsonCodec })
