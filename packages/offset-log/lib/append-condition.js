@@ -107,7 +107,8 @@ class Conditions {
       return refuse(/** @type {Error} */ (err))
     }
     // Whoever has read everything, and is alone, does not wait.
-    if (condition.since >= Number(since.value) && condition.since < end && !this.#hasUnread(condition.where, isMatch)) return accept()
+    const hasAll = condition.since >= Number(since.value) && condition.since < end
+    if (hasAll && !this.#hasUnread(condition.where, isMatch)) return accept()
     this.#decideSlowly(condition, isMatch, accept).then((seq) => {
       if (seq !== null) refuse(conflict(path, seq, condition.since))
     }, refuse)

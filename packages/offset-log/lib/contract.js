@@ -234,8 +234,9 @@
  * @property {string} filename  The absolute path. A relative path is resolved at once, so a later `process.chdir`
  *   changes nothing.
  * @property {Codec<T>} codec  The codec that was given; without one, a codec that leaves bytes as they are.
- * @property {Observable<number>} since  Undefined until loaded, -1 when empty, then the seq of the last record. It falls
- *   only between two sessions, if the last records were deleted: `get` then fails with `flumelog:deleted` above it.
+ * @property {Observable<number>} since  Undefined until loaded, -1 when empty, then the seq of the last record. It
+ *   falls only between two sessions, if the last records were deleted: above it `get` then fails with
+ *   `flumelog:deleted`.
  * @property {Observable<number>} durable  The seq up to which everything is on stable storage; -1 if nothing is. It is
  *   never above `since`.
  * @property {Observable<Progress>} compactionProgress  Of the running or the last compaction, in bytes.
