@@ -19,6 +19,8 @@ const { PageCache, openRun } = require('./run')
  * @property {number} size  Of the file, in bytes.
  * @property {string} codec  The name of the log's codec.
  * @property {PathOptions[]} paths  As `createIndex` takes them.
+ * @property {number[]} values  How many values each path has: 0 if no record has one. Those that are equal count once,
+ *   but for numbers and times of a path with ranges.
  */
 
 /**
@@ -43,11 +45,12 @@ async function readRun (storage, folder, name) {
   try {
     const run = await openRun(storage, folder, name, new PageCache(0))
     await run.close()
-    const { from, to, records, size, footer: { codec } } = run
+    const { from, to, records, size, footer: { codec, keys, numbers, times } } = run
+    const values = keys.map(({ count }, slot) => count + (numbers[slot]?.count ?? 0) + (times[slot]?.count ?? 0))
     const paths = toOptions(run.footer.paths)
     // What a program declares, it can declare again.
     parsePaths(paths)
-    return { name, from, to, records, size, codec, paths }
+    return { name, from, to, records, size, codec, paths, values }
   } catch (/** @type {any} */ err) {
     // Paths that cannot be declared are misuse, which is a TypeError.
     const isNone = [DamagedRun, SyntaxError, TypeError].some((kind) => err instanceof kind)

@@ -182,6 +182,16 @@ tape('index: a run that is damaged, or of a log that was replaced, is not used; 
   t.equal((await callCommand(['index', file, '--drop'])).code, 0)
 })
 
+tape('index: a path that no record has is told', async (t) => {
+  const { file, made } = await makeIndexed()
+  t.equal(made.stderr, '')
+  const { code, stderr } = await callCommand(['index', file, '--path', 'usr', '--path', 'tags', '--range', 'cost', '--range', 'n'])
+  t.equal(code, 0)
+  t.deepEqual(stderr.match(/(?<=boolean at )[^:]+/g), ['usr', 'tags', 'cost'])
+  const listed = JSON.parse((await callCommand(['index', file, '--path', 'usr', '--path', 'user', '--json'])).stdout)
+  t.deepEqual(listed.empty, ['usr'])
+})
+
 tape('index --verify: an index that leaves records out is told, with the first one', async (t) => {
   const { file } = await makeIndexed()
   const identity = await identify(file)

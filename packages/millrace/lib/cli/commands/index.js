@@ -126,9 +126,27 @@ async function build (call, identity, paths) {
     await log.close()
   }
   const { records, runs, size } = status
-  if (options.json) return shell.print(JSON.stringify({ path: index.folder, paths: names, records, runs, size }))
+  const empty = await listEmptyPaths(identity.path, names)
+  if (options.json) return shell.print(JSON.stringify({ path: index.folder, paths: names, records, runs, size, empty }))
   shell.print(`${countRecords(records)} indexed by ${escapeControls(formatIndexPaths(paths))}`)
   shell.print(`${escapeControls(index.folder)}: ${describeSize(size)}, ${describeShare(size, identity.size)}`)
+  for (const name of empty) {
+    shell.complain(`millrace: no record has a text, a number or a boolean at ${escapeControls(name)}: is it spelt like that? a ` +
+      'field in another is a.b, each element of an array a[*]\n')
+  }
+}
+
+/** Without its ranges. @param {PathOptions} path */
+function nameOf (path) {
+  return formatIndexPath({ ...(path), range: false })
+}
+
+/** Those of an index that has no value of them. @type {(path: string, names: string[]) => Promise<string[]>} */
+async function listEmptyPaths (path, names) {
+  const runs = await listIndex(path)
+  if (runs.length === 0) return []
+  const seen = new Set(runs.flatMap(({ paths, values }) => paths.filter((_, slot) => values[slot] > 0).map(nameOf)))
+  return names.filter((name) => !seen.has(name))
 }
 
 /** @type {(identity: Identity, codec: CodecName, index: CommandIndex) => any} */
