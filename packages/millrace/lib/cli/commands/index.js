@@ -138,7 +138,7 @@ async function build (call, identity, paths) {
 
 /** Without its ranges. @param {PathOptions} path */
 function nameOf (path) {
-  return formatIndexPath({ ...(path), range: false })
+  return formatIndexPath({ ...path, range: false })
 }
 
 /** Those of an index that has no value of them. @type {(path: string, names: string[]) => Promise<string[]>} */
