@@ -11,7 +11,7 @@ const { SharedCache } = require('./lib/shared-cache')
 const { SpanReader } = require('./lib/span-reader')
 const { isHeld, patientStorage } = require('./lib/patience')
 const { fileStorage, resolveFolder, resolvePath } = require('./lib/storage')
-const { listFiles, readFile, removeFiles, replaceFile } = require('./lib/whole-file')
+const { keepOwnership, listFiles, readFile, removeFiles, replaceFile } = require('./lib/whole-file')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/whole-io')
 const { writeOutSync } = require('./lib/write-out')
 
@@ -48,6 +48,7 @@ exports.parseFileMode = parseFileMode
 exports.withFileMode = withFileMode
 exports.resolveFolder = resolveFolder
 exports.resolvePath = resolvePath
+exports.keepOwnership = keepOwnership
 exports.listFiles = listFiles
 exports.readFile = readFile
 exports.removeFiles = removeFiles

@@ -5,6 +5,9 @@ const path = require('node:path')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { readWhole, writeWhole } = require('./whole-io')
 
+/** Errors of whoever may not give a file away, and of file systems without owners and modes. */
+const NOT_GIVEN = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
 /** @typedef {import('./storage').Storage} Storage */
 
 /**
@@ -26,8 +29,8 @@ async function readFile (storage, file) {
 }
 
 /**
- * Replaces a file, or makes it: the bytes are written to `<file>.new`, synced, and get the name; then the folder is
- * synced. One call at a time for each file.
+ * Replaces a file, which keeps its owner and mode, or makes it: the bytes are written to `<file>.new`, synced, and get
+ * the name; then the folder is synced. One call at a time for each file.
  * @param {Storage} storage
  * @param {string} file
  * @param {Buffer} bytes
@@ -40,12 +43,25 @@ async function replaceFile (storage, file, bytes) {
     // One that an earlier process has begun may be there.
     await promisesOf(handle).truncate(0)
     await toPromise((cb) => writeWhole(handle, bytes, 0, cb))
+    await keepOwnership(storage, file, next).catch(unlessMissing)
     await promisesOf(handle).sync()
   } finally {
     await promisesOf(handle).close()
   }
   await promisesOf(storage).rename(next, file)
   await promisesOf(storage).syncFolder(path.dirname(file))
+}
+
+/**
+ * Gives a file that takes the place of another one its owner and mode, as far as this process may.
+ * @param {Storage} storage
+ * @param {string} before
+ * @param {string} file
+ * @returns {Promise<void>}
+ */
+async function keepOwnership (storage, before, file) {
+  if (!storage.copyOwnership) return
+  await promisesOf(storage).copyOwnership(before, file).catch((err) => { if (!NOT_GIVEN.includes(err.code)) throw err })
 }
 
 /**
@@ -86,6 +102,7 @@ function orMissing (err) {
   throw err
 }
 
+exports.keepOwnership = keepOwnership
 exports.listFiles = listFiles
 exports.readFile = readFile
 exports.removeFiles = removeFiles

@@ -1,9 +1,10 @@
 'use strict'
 // Files that are replaced as a whole: after a power cut at any step there is the old one or the new one. And removed.
 
+const fs = require('node:fs')
 const tape = require('tape')
-const { SimulatedDisk, createRandom } = require('@millrace/testkit')
-const { listFiles, readFile, removeFiles, replaceFile } = require('..')
+const { SimulatedDisk, createRandom, newPath } = require('@millrace/testkit')
+const { fileStorage, listFiles, readFile, removeFiles, replaceFile, withFileMode } = require('..')
 
 const FILE = '/folder/state'
 const seed = Date.now() % 2 ** 31
@@ -29,6 +30,20 @@ tape(`replaceFile: a power cut leaves the old file or the new one (seed ${seed})
   }
   t.ok(counts.old > 0, `${counts.old} old, ${counts.new} new`)
   t.ok((await readFile(disk.crash(() => 0).storage, FILE)).equals(after), 'and the new one once it has ended')
+})
+
+tape('replaceFile: a file that exists keeps its mode', { skip: process.platform === 'win32' }, async (t) => {
+  const file = newPath('state')
+  const modeOf = () => (fs.statSync(file).mode & 0o777).toString(8)
+  await replaceFile(fileStorage, file, Buffer.from('a'))
+  t.equal(modeOf(), '600')
+  fs.chmodSync(file, 0o664)
+  await replaceFile(fileStorage, file, Buffer.from('b'))
+  t.equal(modeOf(), '664', 'as somebody has changed it')
+  fs.chmodSync(file, 0o600)
+  await replaceFile(withFileMode(fileStorage, 0o644), file, Buffer.from('c'))
+  t.equal(modeOf(), '600', 'a mode is for a file that is made')
+  t.equal(fs.readFileSync(file, 'utf8'), 'c')
 })
 
 tape('removeFiles: those that are asked for are gone, also after a power cut; others stay', async (t) => {

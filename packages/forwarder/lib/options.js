@@ -1,12 +1,12 @@
 'use strict'
 // Checks the options of a forwarder, and fills in their defaults.
 
-const { fileStorage, resolvePath } = require('@millrace/block-file')
+const { fileStorage, parseFileMode, resolvePath, withFileMode } = require('@millrace/block-file')
 const { checkNames, misuse } = require('@millrace/errors')
 const { findTime } = require('@millrace/where')
 
 const KNOWN = ['sink', 'name', 'path', 'start', 'batch', 'backoff', 'attempts', 'fsync', 'refused', 'timeOf', 'lagMs', 'onReport', 'unref',
-  'storage']
+  'mode', 'storage']
 const BATCH = { count: 500, size: 2 ** 20, ageMs: 1000 }
 const BACKOFF = { minMs: 200, maxMs: 60_000 }
 const LAG_MS = 1000
@@ -119,6 +119,8 @@ const TIMER_MS_MAX = 2 ** 31 - 1
  *   at most once in 10 s, and `recovered` never
  * @property {boolean | undefined} [unref]  true lets the process end while the forwarder waits: what is left is
  *   forwarded after the next start. False by default
+ * @property {number | string | undefined} [mode]  the mode of the forwarder's files when they are made, such as 0o640,
+ *   less the umask; 0o600 by default, and 0o644 for the record of the cursor's lock
  * @property {import('@millrace/block-file').Storage | undefined} [storage]  replaces the file system, for the files of
  *   the forwarder
  */
@@ -134,9 +136,10 @@ function parseOptions (log, options) {
   const {
     sink, name = 'default', path, start = 'first', batch, backoff, attempts = Infinity, fsync = 'interval', refused,
     timeOf = readTime,
-    lagMs = LAG_MS, onReport = null, unref = false, storage = fileStorage
+    lagMs = LAG_MS, onReport = null, unref = false
   } = options
-  checkAll({ name, path, start, fsync, refused, timeOf, lagMs, onReport, unref, storage })
+  const storage = parseStorage(options)
+  checkAll({ name, path, start, fsync, refused, timeOf, lagMs, onReport, unref })
   return {
     sink: parseSink(sink),
     name,
@@ -158,7 +161,7 @@ function parseOptions (log, options) {
 }
 
 /** @param {any} options  but those that have parts */
-function checkAll ({ name, path, start, fsync, refused, timeOf, lagMs, onReport, unref, storage }) {
+function checkAll ({ name, path, start, fsync, refused, timeOf, lagMs, onReport, unref }) {
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
     throw misuse(`Forwarder: name must be 1 to 64 letters, digits, "_" and "-", got ${String(name)}`)
   }
@@ -174,7 +177,12 @@ function checkAll ({ name, path, start, fsync, refused, timeOf, lagMs, onReport,
   if (refused !== undefined && typeof refused !== 'function' && typeof refused?.append !== 'function') {
     throw misuse('Forwarder: refused must be a log or a function')
   }
+}
+
+/** @param {ForwarderOptions} options */
+function parseStorage ({ mode, storage = fileStorage }) {
   if (typeof storage?.open !== 'function') throw misuse('Forwarder: storage must have the function open')
+  return mode === undefined ? storage : withFileMode(storage, parseFileMode('Forwarder', mode))
 }
 
 /** @param {any} sink  @returns {Sink} */

@@ -10,7 +10,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { collect, failureOf, newPath, temporaryFolder, until } = require('@millrace/testkit')
-const { Forwarder } = require('..')
+const { Forwarder, refused } = require('..')
 const { createCollector, fill, forward, makeLog, range } = require('./helpers')
 
 /** @type {(options?: object, folder?: string) => any} */
@@ -381,6 +381,25 @@ tape('unref: the process ends while the forwarder waits, and otherwise goes on',
   }
 })
 
+tape('mode: of the cursor and of the log of refused records', { skip: process.platform === 'win32' }, async (t) => {
+  const log = makeLog()
+  await fill(log, 3)
+  const before = process.umask(0)
+  try {
+    for (const [name, options, expected] of [['own', {}, '600'], ['shared', { mode: 0o640 }, '640']]) {
+      const forwarder = forward(log, { sink: async () => { throw refused('no') }, name, ...options })
+      await forwarder.drained()
+      await forwarder.close()
+      for (const end of ['cursor', 'refused']) {
+        t.equal((fs.statSync(`${log.filename}.${name}.${end}`).mode & 0o777).toString(8), expected, `${end} of ${name}`)
+      }
+    }
+  } finally {
+    process.umask(before)
+  }
+  await log.close()
+})
+
 tape('await using, without new and with it, are one', async (t) => {
   const log = makeLog()
   const forwarder = new Forwarder(log, { sink: async () => {} })
@@ -396,7 +415,7 @@ tape('forwarder: misuse throws at once', async (t) => {
   const wrong = [undefined, null, {}, { sink: 5 }, { sink, nme: 'x' }, { sink, name: '' }, { sink, name: 'a/b' }, { sink, name: 5 },
     { sink, path: '' }, { sink, start: 'last' }, { sink, batch: { count: 0 } }, { sink, batch: { counts: 1 } }, { sink, batch: 5 },
     { sink, backoff: { minMs: 10, maxMs: 5 } }, { sink, fsync: 'never' }, { sink, refused: 5 }, { sink, timeOf: 5 },
-    { sink, lagMs: -1 }, { sink, onReport: 5 }, { sink, unref: 1 }, { sink, storage: {} }]
+    { sink, lagMs: -1 }, { sink, onReport: 5 }, { sink, unref: 1 }, { sink, mode: 640 }, { sink, storage: {} }]
   for (const options of wrong) {
     t.throws(() => Forwarder(log, options), (err) => err.code === 'ERR_INVALID_ARGUMENT', JSON.stringify(options))
   }

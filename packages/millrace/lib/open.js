@@ -103,10 +103,10 @@ function open (path, options = {}) {
   const known = { strict: true, ...others, codec: chosen, ...(index !== undefined && { index }) }
   const makesFolder = OF_SEGMENTS.some((name) => options[name] !== undefined)
   const isFolder = makesFolder || (others.storage === undefined && isExistingFolder(path))
-  if (!isFolder) return withViews(OffsetLog(path, { framing: framingOf(path), ...known }))
+  if (!isFolder) return withViews(OffsetLog(path, { framing: framingOf(path), ...known }), options)
   const { SegmentedLog } = require('@millrace/segmented-log')
   // A folder of other things is no place for segments that nobody has asked for.
-  return withViews(SegmentedLog(path, makesFolder ? known : { mustExist: true, ...known }))
+  return withViews(SegmentedLog(path, makesFolder ? known : { mustExist: true, ...known }), options)
 }
 
 /** @param {any} index  the option @returns {Index | undefined} */
@@ -128,8 +128,12 @@ function isExistingFolder (path) {
   }
 }
 
-/** Views are closed with their log. @param {any} log */
-function withViews (log) {
+/**
+ * Views are closed with their log, and their files are made as its own are.
+ * @param {any} log
+ * @param {Pick<OpenOptions, 'mode' | 'storage'>} options  of the log
+ */
+function withViews (log, { mode, storage }) {
   const { close } = log
   /** @type {Array<import('@millrace/view').View>} */
   const views = []
@@ -140,7 +144,7 @@ function withViews (log) {
   }
   return Object.assign(log, {
     view: (/** @type {any} */ options) => {
-      const view = require('@millrace/view').createView(log, options)
+      const view = require('@millrace/view').createView(log, { mode, storage, ...options })
       if (views.push(view) === 1) log.close = withCallback(closeAll)
       return view
     }

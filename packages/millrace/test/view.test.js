@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const { promisify } = require('node:util')
 const tape = require('tape')
-const { failureOf, newPath } = require('@millrace/testkit')
+const { SimulatedDisk, failureOf, newPath } = require('@millrace/testkit')
 const { createView, open, SegmentedLog } = require('..')
 
 const sum = { name: 'sum', initial: 0, reduce: (state, { n }) => state + n }
@@ -36,6 +36,29 @@ tape('view: a view that cannot be saved does not keep the log from being closed'
   await view.get()
   await log.close()
   t.equal((await failureOf(() => log.append({ n: 1 }))).code, 'ERR_LOG_CLOSED')
+})
+
+tape('view: its file has the mode of its log, and is where the files of the log are', async (t) => {
+  const modeOf = (file) => fs.statSync(file).mode & 0o777
+  const before = process.umask(0)
+  try {
+    for (const [options, mode] of [[{}, 0o600], [{ mode: 0o640 }, 0o640], [{ mode: '660', maxSize: 1e9 }, 0o660]]) {
+      const log = open(newPath('events'), options)
+      const view = log.view(sum)
+      await log.append({ n: 1 })
+      await view.get()
+      await log.close()
+      if (process.platform !== 'win32') t.equal(modeOf(`${log.filename}.sum.view`).toString(8), mode.toString(8))
+    }
+  } finally {
+    process.umask(before)
+  }
+  const disk = new SimulatedDisk()
+  const log = open('/folder/events.log', { storage: disk.storage })
+  await log.append({ n: 1 })
+  await log.view(sum).get()
+  await log.close()
+  t.ok(disk.list().includes('/folder/events.log.sum.view'), disk.list().join())
 })
 
 tape('createView: of a segmented log', async (t) => {

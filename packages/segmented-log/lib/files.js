@@ -4,9 +4,6 @@
 const { isHeld } = require('@millrace/block-file')
 const { promisesOf } = require('@millrace/flow')
 
-/** Errors of whoever may not give a file away, and of file systems without owners and modes. */
-const NOT_GIVEN = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
-
 /** @typedef {import('@millrace/block-file').Storage} Storage */
 
 /** @type {(storage: Storage, file: string) => Promise<number>} in bytes */
@@ -40,22 +37,12 @@ async function removeUnlessHeld (storage, file) {
   }
 }
 
-/**
- * Gives a file that takes the place of another one its owner and mode, as far as this process may.
- * @type {(storage: Storage, before: string, file: string) => Promise<void>}
- */
-async function keepOwnership (storage, before, file) {
-  if (!storage.copyOwnership) return
-  await promisesOf(storage).copyOwnership(before, file).catch((err) => { if (!NOT_GIVEN.includes(err.code)) throw err })
-}
-
 /** @param {NodeJS.ErrnoException} err */
 function ignoreMissing (err) {
   if (err.code !== 'ENOENT') throw err
 }
 
 exports.ignoreMissing = ignoreMissing
-exports.keepOwnership = keepOwnership
 exports.makeEmpty = makeEmpty
 exports.remove = remove
 exports.removeUnlessHeld = removeUnlessHeld

@@ -3,12 +3,12 @@
 // the holder makes, renames or removes files in the folder until it closes the log.
 
 const path = require('node:path')
-const { fileStorage, isHeld } = require('@millrace/block-file')
+const { fileStorage, isHeld, keepOwnership } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { abortError, promisesOf } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { createNewFile, openFixed, openNew, sourceOf } = require('@millrace/offset-log/composing')
-const { keepOwnership, remove, removeUnlessHeld } = require('./files')
+const { remove, removeUnlessHeld } = require('./files')
 const { NO_KEEP, framingError, kindError } = require('./kind')
 const { EXTENSIONS, isKeptMark, parseNames, segmentName } = require('./names')
 const { HEAD_SIZE, createStandIn, findLike } = require('./stand-in')

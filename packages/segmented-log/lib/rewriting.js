@@ -2,9 +2,9 @@
 // Replaces the file of a segment: by one with fewer records, by a compressed one, or by the plain one. The new file is
 // made beside the old one, whole and on stable storage, and renamed. So a crash leaves one of the two.
 
-const { isHeld } = require('@millrace/block-file')
+const { isHeld, keepOwnership } = require('@millrace/block-file')
 const { promisesOf } = require('@millrace/flow')
-const { keepOwnership, remove } = require('./files')
+const { remove } = require('./files')
 
 /**
  * @typedef {import('./core').Core} Core

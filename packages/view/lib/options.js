@@ -1,7 +1,7 @@
 'use strict'
 // The options of a view.
 
-const { fileStorage, patientStorage, resolvePath } = require('@millrace/block-file')
+const { fileStorage, parseFileMode, patientStorage, resolvePath, withFileMode } = require('@millrace/block-file')
 const { LogError, checkNames, misuse, parseNumber } = require('@millrace/errors')
 const { createJsonCodec } = require('@millrace/json-codec')
 const { parseWhere } = require('@millrace/where')
@@ -9,7 +9,7 @@ const { parseWhere } = require('@millrace/where')
 const SAVE_MS = 5000
 /** The hold of a view is called `view-<name>`, and a hold's name has at most 64 characters. */
 const NAME = /^[\w-]{1,59}$/
-const KNOWN = ['name', 'reduce', 'initial', 'where', 'version', 'codec', 'path', 'saveMs', 'storage']
+const KNOWN = ['name', 'reduce', 'initial', 'where', 'version', 'codec', 'path', 'saveMs', 'mode', 'storage']
 
 /**
  * What a view needs of a log.
@@ -41,6 +41,8 @@ const KNOWN = ['name', 'reduce', 'initial', 'where', 'version', 'codec', 'path',
  * @property {string | URL | undefined} [path]  The file of the state; `<log.filename>.<name>.view` by default.
  * @property {number | undefined} [saveMs]  How often the state is saved while it changes, in ms; 5,000 by default. A
  *   state that takes long to encode is saved less often.
+ * @property {number | string | undefined} [mode]  The mode of that file when it is made, such as 0o640, less the umask;
+ *   0o600 by default, and that of the log for `log.view`.
  * @property {import('@millrace/block-file').Storage | undefined} [storage]  Replaces the file system, for that file.
  */
 
@@ -53,7 +55,7 @@ function parseOptions (log, options) {
   checkLog(log)
   if (options === null || typeof options !== 'object') throw misuse(`createView: expected options, got ${String(options)}`)
   checkNames('createView', options, KNOWN)
-  const { name, reduce, initial, where, version = 1, path, storage = fileStorage } = options
+  const { name, reduce, initial, where, version = 1, path, mode, storage = fileStorage } = options
   const codec = /** @type {StateCodec} */ (options.codec ?? createJsonCodec({ strict: true }))
   checkName(name)
   checkReduce(reduce)
@@ -68,7 +70,7 @@ function parseOptions (log, options) {
     codec,
     path: resolvePath(checkPath(path) ?? `${log.filename}.${name}.view`, storage),
     saveMs: parseNumber('createView: saveMs', options.saveMs, SAVE_MS, 0),
-    storage: patientStorage(storage)
+    storage: patientStorage(mode === undefined ? storage : withFileMode(storage, parseFileMode('createView', mode)))
   }
 }
 

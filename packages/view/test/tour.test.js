@@ -401,6 +401,7 @@ tape('misuse: is thrown at once', async (t) => {
     [{ saveMs: -1 }, /saveMs/],
     [{ codec: {} }, /codec/],
     [{ path: '' }, /path/],
+    [{ mode: 640 }, /mode/],
     [{ storage: {} }, /storage/]
   ]
   for (const [options, message] of wrong) {
