@@ -10,7 +10,7 @@ const { Violation } = require('../violation')
 
 const FILE = '/logs/log'
 const PATHS = ['type', 'user', { path: 'tags', each: true }, { path: 'n', range: true }]
-const TUNING = { recordsMax: 60, fanOut: 3 }
+const TUNING = { recordsMax: 60, fanOut: 3, sieveRunsMin: 2 }
 const RUN = /-(\d{16})-[0-9a-f]+\.run$/
 const ROUND_COUNT = 2
 

@@ -5,6 +5,7 @@ const { Block } = require('./block')
 const { Parts } = require('./parts')
 const { DamagedRun } = require('./run-format')
 const { countInRun, findInBlock } = require('./search')
+const { Passing } = require('./sieve')
 
 /** More records that must be looked at are read as the parts of a read. */
 const UNSURE_MAX = 4096
@@ -27,7 +28,8 @@ function countMatches (sought, cover, { from, to }) {
   let sure = 0
   /** What is left to be looked at. @type {Array<{ seqs: number[] } | { from: number, to: number }>} */
   const left = []
-  for (let at = from; at < to;) {
+  const passing = new Passing(sought)
+  for (let at = passing.pass(from); at < to; at = passing.pass(at)) {
     const { segment, to: end } = sought.coverage.at(at)
     const part = { from: at, to: Math.min(end, to) }
     at = part.to

@@ -4,6 +4,7 @@
 
 const { Block } = require('./block')
 const { Run, firstIndex } = require('./run')
+const { Sieve } = require('./sieve')
 
 /**
  * @typedef {{ from: number, to: number, isDamage: true }} Damage  no record in it can be read
@@ -16,8 +17,13 @@ class Coverage {
   /** Changes with each change but the growth of a block. */
   version = 0
 
-  /** The first one that ends after a seq. @param {number} seq */
-  #indexAfter (seq) {
+  /** @param {number} [sieveRunsMin] */
+  constructor (sieveRunsMin) {
+    this.sieve = new Sieve(sieveRunsMin)
+  }
+
+  /** The index of the first one that ends after a seq. @param {number} seq */
+  indexAfter (seq) {
     return firstIndex(this.segments.length, (index) => this.segments[index].to > seq)
   }
 
@@ -27,7 +33,7 @@ class Coverage {
    * @returns {{ segment: Segment | null, from: number, to: number }}
    */
   at (seq) {
-    const index = this.#indexAfter(seq)
+    const index = this.indexAfter(seq)
     const segment = this.segments[index]
     if (segment !== undefined && segment.from <= seq) return { segment, from: segment.from, to: segment.to }
     return { segment: null, from: index === 0 ? -Infinity : this.segments[index - 1].to, to: segment?.from ?? Infinity }
@@ -36,7 +42,7 @@ class Coverage {
   /** The first one in a range. @type {(from: number, to: number) => { from: number, to: number } | null} */
   firstGap (from, to) {
     let at = from
-    for (let index = this.#indexAfter(from); at < to; index++) {
+    for (let index = this.indexAfter(from); at < to; index++) {
       const segment = this.segments[index]
       if (segment === undefined || segment.from > at) return { from: at, to: Math.min(to, segment?.from ?? to) }
       at = segment.to

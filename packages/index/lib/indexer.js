@@ -18,7 +18,7 @@ class Indexer {
   #folder
   #mayWork
   /** Only the indexer changes it. */
-  coverage = new Coverage()
+  coverage
   /** Of the keys in the coverage. Runs bring theirs. */
   hasher
   keys
@@ -42,6 +42,7 @@ class Indexer {
     this.#folder = folder
     this.#tuning = tuning
     this.#mayWork = mayWork
+    this.coverage = new Coverage(tuning.sieveRunsMin)
     this.hasher = this.#createHasher(createKey())
     this.keys = createKeys(host.codec, paths, this.hasher)
   }
@@ -138,6 +139,7 @@ class Indexer {
   nextGap (end = this.#host.end) {
     if (this.#host.isReadOnly && !this.#tuning.keepsUp) return null
     const gap = this.coverage.firstGap(this.#host.start, Math.min(end, this.#host.end))
+    if (gap === null) return null
     // A follower writes no runs.
     const unwritten = this.coverage.blocks.filter(isUnwritten).reduce((sum, { count }) => sum + count, 0)
     return unwritten >= UNWRITTEN_MAX * this.#tuning.recordsMax ? null : gap

@@ -14,6 +14,7 @@ const { Indexer } = require('./indexer')
 const { Parts } = require('./parts')
 const { RecentKeys } = require('./recent-keys')
 const { RunFolder } = require('./run-folder')
+const { RUNS_MIN } = require('./sieve')
 
 /** After an append others probably follow: their keys are noted together. */
 const WAIT_MS = 20
@@ -22,6 +23,10 @@ const RETRY_MS = 10_000
 const LOOK_MS = 1000
 /** So many adjacent runs of about one size become one. */
 const FAN_OUT = 8
+/** By default. */
+const TUNING = {
+  hashBits: 32, recordsMax: RECORDS_MAX, fanOut: FAN_OUT, waitMs: WAIT_MS, keepsUp: true, sieveRunsMin: RUNS_MIN
+}
 
 /**
  * @typedef {import('@millrace/where').Filter} Filter
@@ -57,6 +62,7 @@ const FAN_OUT = 8
  * @property {number} [waitMs]  from an append until its keys are noted
  * @property {boolean} [keepsUp]  false: of a log that is only read, each read scans what no run has, and nothing of it
  *   is kept in memory. For programs that read once
+ * @property {number} [sieveRunsMin]  with fewer runs each of them is looked into
  *
  * @typedef {object} AskedRange
  * @property {number} [from]  the first seq; the log's by default
@@ -102,7 +108,7 @@ class LogIndex {
   constructor (paths, host, tuning) {
     this.#paths = paths
     this.#host = host
-    this.#tuning = { hashBits: 32, recordsMax: RECORDS_MAX, fanOut: FAN_OUT, waitMs: WAIT_MS, keepsUp: true, ...tuning }
+    this.#tuning = { ...TUNING, ...tuning }
     this.#folder = new RunFolder(host, paths, this.#tuning.fanOut, this.#tuning.recordsMax)
     this.#indexer = new Indexer(paths, host, this.#folder, this.#tuning, () => !this.#isClosed && !this.#isPaused)
     this.#opened = this.#open()

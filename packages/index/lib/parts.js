@@ -6,6 +6,7 @@ const { Block } = require('./block')
 const { DamagedRun } = require('./run-format')
 const { Run } = require('./run')
 const { findInBlock, findInRun, isSelective, ordinalsOf } = require('./search')
+const { Passing } = require('./sieve')
 
 /** The first part has few candidates, no more than are wanted; each further one has twice as many. */
 const FIRST_COUNT = 32
@@ -49,10 +50,12 @@ class Parts {
   /** @type {Piece | null} */
   #piece = null
   #version = -1
+  #passing
 
   /** @param {Sought} sought @param {Range} range @param {number} [limit]  how many records are wanted */
   constructor (sought, { from, to, reverse }, limit = Infinity) {
     this.#sought = sought
+    this.#passing = new Passing(sought)
     this.#from = from
     this.#to = to
     this.#reverse = reverse
@@ -131,8 +134,16 @@ class Parts {
     const { coverage } = this.#sought
     if (this.#piece !== null && this.#version === coverage.version) return this.#piece
     this.#version = coverage.version
-    const { segment, from, to } = coverage.at(this.#reverse ? this.#to - 1 : this.#from)
-    const end = this.#reverse ? Math.max(from, this.#from) : Math.min(to, this.#to)
+    const at = this.#reverse ? this.#to : this.#from
+    const passed = this.#passing.pass(at, this.#reverse)
+    const endAt = (/** @type {number} */ seq) => this.#reverse ? Math.max(seq, this.#from) : Math.min(seq, this.#to)
+    if (passed !== at) return (this.#piece = new Piece(endAt(passed), [][Symbol.iterator](), null))
+    const { segment, from, to } = coverage.at(this.#reverse ? at - 1 : at)
+    return this.#lookInto(segment, endAt(this.#reverse ? from : to))
+  }
+
+  /** @type {(segment: import('./coverage').Segment | null, end: number) => Piece} */
+  #lookInto (segment, end) {
     const cover = this.#sought.cover()
     this.#piece = new Piece(end, null, null)
     if (cover === null || segment === null) return this.#piece

@@ -18,6 +18,7 @@ const { HashTable, NUMBER_MAX } = require('./hash-table')
 const { Parts } = require('./parts')
 const { Run } = require('./run')
 const { findInBlock, findInRun } = require('./search')
+const { Passing } = require('./sieve')
 
 /** In blocks of the index: so many appends are kept, though the runs do not have them yet. */
 const BLOCKS_MAX = 4
@@ -312,14 +313,14 @@ class RecentKeys {
     const end = this.#begin
     // A read that begins where records were lost fails. After a record that is there none were lost.
     if (since >= start && !hasRecord(coverage.at(since).segment, since)) return false
-    let from = Math.max(start, since + 1)
-    for (const segment of coverage.segments) {
-      if (segment.to <= from) continue
-      if (from >= end) return true
-      if (segment.from > from || !hasNothing(segment, cover)) break
-      from = segment.to
+    const passing = new Passing({ coverage, cover: () => cover })
+    let from = passing.pass(Math.max(start, since + 1))
+    while (from < end) {
+      const { segment, to } = coverage.at(from)
+      if (segment === null || !hasNothing(segment, cover)) break
+      from = passing.pass(to)
     }
-    return new Parts(this.#seek(filters), { from, to: end, reverse: false }).next().done
+    return from >= end || new Parts(this.#seek(filters), { from, to: end, reverse: false }).next().done
   }
 }
 

@@ -220,6 +220,12 @@ class Run {
     return (this.#fences[slot] = { shorts: words.subarray(0, groups), places })
   }
 
+  /** The short hash of one of the keys of a path. @type {(slot: number, index: number) => number} */
+  hashAt (slot, index) {
+    const place = this.#fencesOf(slot).places[Math.floor(index / GROUP_SIZE)]
+    return this.#word(this.footer.keys[slot].start + place + index % GROUP_SIZE * ENTRY_SIZE)
+  }
+
   /** All keys of a path, in the order of their hashes. @param {number} slot */
   * entries (slot) {
     const { start, size, count } = this.footer.keys[slot]

@@ -13,7 +13,8 @@ const seed = Date.now() & 0xffffff
 const ROUNDS = inQuickRuns(40, 8)
 const PATHS = ['type', { path: 'key', range: true }, { path: 'tags', each: true }]
 const openIndex = (log, random) => {
-  return createIndex(PATHS, { tuning: { recordsMax: 5 + random(100), fanOut: 2 + random(7), waitMs: 1 } }).open(log)
+  const tuning = { recordsMax: 5 + random(100), fanOut: 2 + random(7), waitMs: 1, sieveRunsMin: random(4) }
+  return createIndex(PATHS, { tuning }).open(log)
 }
 
 function makeLog (random) {

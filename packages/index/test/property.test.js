@@ -56,7 +56,8 @@ async function tryLog (seed, hashBits, create) {
   const { paths, makeBytes, makeWhere } = create(random, codec)
   if (random(2) === 0) log.borders = [0]
   const recordsMax = pick(random, [1, 7, 50, 200, 700])
-  const tuning = { hashBits, recordsMax, fanOut: pick(random, [2, 3, 8]), waitMs: 1 }
+  const [fanOut, sieveRunsMin] = [pick(random, [2, 3, 8, 100]), pick(random, [1, 2, 1000])]
+  const tuning = { hashBits, recordsMax, fanOut, waitMs: 1, sieveRunsMin }
   appendSome(log, random, random(500), makeBytes)
   let index = createIndex(paths, { tuning }).open(log)
   let wrong = null

@@ -151,7 +151,8 @@ function createState (random, kind = random(KINDS.length), isOdd = false) {
     recordsMax: [50, 300, 32768][random(3)],
     fanOut: 2 + random(3),
     hashBits: random(2) === 0 ? 8 : 32,
-    waitMs: random(5)
+    waitMs: random(5),
+    sieveRunsMin: random(4)
   }
   const paths = makers.allPaths
   return openState({ kind, framing, codec, file, tuning, paths, seqs: [], count: 0, log: null, ...makers })

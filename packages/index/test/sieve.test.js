@@ -1,0 +1,113 @@
+'use strict'
+// Of many runs, those that have a key are never passed, whichever runs come and go.
+
+const tape = require('tape')
+const { createRandom, inQuickRuns } = require('@millrace/testkit')
+const { Coverage } = require('../lib/coverage')
+const { DamagedRun } = require('../lib/run-format')
+const { Run } = require('../lib/run')
+const { Passing } = require('../lib/sieve')
+
+const SEED = Number(process.env.SEED ?? Date.now() & 0xffffff)
+const RUNS_MIN = 5
+
+/** A run without a file. */
+function makeRun (from, to, columns, { odd = [], isDamaged = false } = {}) {
+  const hashAt = (slot, index) => {
+    if (isDamaged && index === columns[slot].length >> 1) throw new DamagedRun('a page')
+    return columns[slot][index]
+  }
+  const footer = { keys: columns.map(({ length }) => ({ count: length })) }
+  const values = { from, to, columns, footer, hashAt, odd, isDamaged }
+  const properties = Object.entries(values).map(([name, value]) => [name, { value }])
+  return Object.create(Run.prototype, Object.fromEntries(properties))
+}
+
+/** Whether a record of the run may meet the cover. */
+function mayHave (run, cover) {
+  if (run.odd.length > 0 || cover.kind === 'values') return true
+  if (cover.kind === 'keys') return cover.hashes.some(({ short }) => run.columns[cover.slot].includes(short))
+  return cover.parts[cover.kind === 'any' ? 'some' : 'every']((part) => mayHave(run, part))
+}
+
+/** @returns {string | null}  what is wrong */
+function check (coverage, cover, seq, reverse) {
+  const passed = new Passing({ coverage, cover: () => cover }).pass(seq, reverse)
+  if (reverse ? passed > seq : passed < seq) return `it went from ${seq} to ${passed}`
+  for (let at = seq; at !== passed;) {
+    const { segment, from, to } = coverage.at(reverse ? at - 1 : at)
+    if (!(segment instanceof Run)) return `it passed ${at}, where no run is`
+    if (mayHave(segment, cover)) return `it passed ${segment.from}, which may have it`
+    at = reverse ? from : to
+    if (reverse ? at < passed : at > passed) return `it stopped in a run, at ${passed}`
+  }
+  return null
+}
+
+for (const hashBits of [32, 8]) {
+  tape(`sieve: no run that may have a key is passed, with hashes of ${hashBits} bits (seed ${SEED})`, (t) => {
+    for (let round = 0; round < inQuickRuns(100, 8); round++) {
+      const random = createRandom(SEED + round)
+      const coverage = new Coverage(RUNS_MIN)
+      const makeHash = () => random(2 ** 16) * 2 ** (hashBits - 16) * 2 ** (32 - hashBits) >>> 0
+      const makeColumn = () => Array.from({ length: random(10) === 0 ? 6000 : random(60) }, makeHash)
+      let end = 0
+      const addRun = () => {
+        const from = end + (random(12) === 0 ? 10 : 0)
+        end = from + 10
+        const more = { odd: random(15) === 0 ? [0] : [], isDamaged: random(15) === 0 }
+        coverage.add(makeRun(from, end, [makeColumn(), makeColumn()], more))
+      }
+      const makeCover = (depth) => {
+        const kind = random(4)
+        const makeParts = () => [makeCover(depth - 1), makeCover(depth - 1)]
+        if (depth > 0 && kind < 2) return { kind: ['all', 'any'][kind], parts: makeParts() }
+        if (kind === 2) return { kind: 'values', slot: 0 }
+        const slot = random(2)
+        const pickHash = () => {
+          const { [slot]: column } = coverage.runs[random(coverage.runs.length)].columns
+          return random(2) === 0 || column.length === 0 ? makeHash() : column[random(column.length)]
+        }
+        return { kind: 'keys', slot, hashes: Array.from({ length: 1 + random(3) }, () => ({ short: pickHash() })) }
+      }
+      for (let step = 0; step < 60; step++) {
+        if (step < 3 || random(4) === 0) for (let left = random(step < 3 ? 30 : 4); left >= 0; left--) addRun()
+        if (random(4) === 0 && coverage.runs.length > 3) coverage.remove([coverage.runs[random(coverage.runs.length)]])
+        if (random(6) === 0 && coverage.runs.length > 3) {
+          const two = coverage.runs.slice(-2)
+          const columns = [0, 1].map((slot) => two.flatMap((run) => run.columns[slot]))
+          coverage.replace(two, makeRun(two[0].from, two[1].to, columns, { odd: two.flatMap(({ odd }) => odd) }))
+        }
+        for (let asked = 0; asked < 4; asked++) {
+          const wrong = check(coverage, makeCover(2), random(end + 2), random(2) === 0)
+          if (wrong !== null) return t.end(t.fail(`round ${round}: ${wrong}`))
+        }
+      }
+    }
+    t.pass('never')
+    t.end()
+  })
+}
+
+tape('sieve: a hundred runs that have not a key are passed at once, once all are in memory; not if they are few', (t) => {
+  const random = createRandom(1)
+  for (const runsMin of [17, 301]) {
+    const coverage = new Coverage(runsMin)
+    for (let index = 0; index < 300; index++) {
+      coverage.add(makeRun(index, index + 1, [Array.from({ length: 100 }, () => random(2 ** 32) >>> 1 << 1 >>> 0)]))
+    }
+    const pass = (short) => new Passing({ coverage, cover: () => ({ kind: 'keys', slot: 0, hashes: [{ short }] }) }).pass(0)
+    for (let left = 10; left > 0; left--) pass(1)
+    const passed = Array.from({ length: 100 }, (_, index) => pass(2 * index * 12345677 + 1 >>> 0) > 100).filter(Boolean)
+    if (runsMin === 17) t.ok(passed.length > 50, `${passed.length} of 100`)
+    else t.equal(passed.length, 0)
+  }
+  t.end()
+})
+
+tape('sieve: memory is bounded: of larger runs each one is looked into', (t) => {
+  const coverage = new Coverage(RUNS_MIN)
+  for (let index = 0; index < 40; index++) coverage.add(makeRun(index, index + 1, [{ length: 2 ** 20 }]))
+  t.equal(new Passing({ coverage, cover: () => ({ kind: 'keys', slot: 0, hashes: [{ short: 1 }] }) }).pass(0), 0)
+  t.end()
+})
