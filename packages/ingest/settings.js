@@ -54,7 +54,7 @@ const settings = Object.freeze([
   own('floor', 'choice', 'the least that an answer acknowledges, whatever the client says', { choices: ACKS }),
   own('buffer-ms', 'ms', 'how long a buffered record may wait', { least: 0 }),
   own('dictionary', 'switch', 'store repeated texts once, in the files that begin from now on'),
-  own('index', 'list', 'find records of a log by a field: LOG:FIELD, such as orders:user.id; of a log of OpenTelemetry, its name alone. May be repeated'),
+  own('index', 'list', 'find records of a log by a field: LOG:FIELD, such as orders:user.id or orders:tags[*]; of a log of OpenTelemetry, its name alone. May be repeated'),
   ofLogs('max-size', 'size', 'drop the oldest records of a log before its files become larger', { least: 2 ** 20 }),
   ofLogs('max-age', 'days', 'drop records that are older: days, or 12h'),
   ofLogs('max-count', 'count', 'drop the oldest files of a log while it has more than this many'),

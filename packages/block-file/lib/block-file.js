@@ -87,7 +87,10 @@ class BlockFileHandle {
       // `open` makes the folder again and reports the failure.
     }
     this.path = path
-    /** The file's path, with every symlink followed once the file is open for writing. Files beside it lie here. */
+    /**
+     * The file's path, with every symlink followed once the file is open for writing. Files beside it lie here. Who
+     * looks for some of a file that is only read sets it.
+     */
     this.realPath = path
     this.blockSize = blockSize
     this.flags = flags

@@ -10,6 +10,11 @@ const NOT_GIVEN = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
 /** @typedef {import('./storage').Storage} Storage */
 
+/** Of a file or folder that is not there, or cannot be, as its name is too long. */
+const MISSING = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']
+/** Of the removal of a folder as if it were a file, on Linux and elsewhere. */
+const OF_FOLDER = ['EISDIR', 'EPERM']
+
 /**
  * Reads all bytes of a file.
  * @param {Storage} storage
@@ -76,7 +81,7 @@ async function listFiles (storage, folder) {
 }
 
 /**
- * Removes files of a folder; then the folder is synced, if one was there.
+ * Removes files of a folder; then the folder is synced, if one was there. What is itself a folder stays.
  * @param {Storage} storage
  * @param {string} folder
  * @param {(name: string) => boolean} isGone  whether this one is removed
@@ -84,16 +89,30 @@ async function listFiles (storage, folder) {
  */
 async function removeFiles (storage, folder, isGone) {
   const { unlink, syncFolder } = promisesOf(storage)
-  const names = (await listFiles(storage, folder)).filter(isGone)
-  // Another process may remove the same files.
-  for (const name of names) await unlink(path.join(folder, name)).catch(unlessMissing)
-  if (names.length > 0) await syncFolder(folder)
-  return names.length
+  let count = 0
+  for (const name of (await listFiles(storage, folder)).filter(isGone)) {
+    const file = path.join(folder, name)
+    try {
+      await unlink(file)
+    } catch (/** @type {any} */ err) {
+      if (OF_FOLDER.includes(err.code) && await isFolder(storage, file)) continue
+      // Another process may remove the same files.
+      unlessMissing(err)
+    }
+    count++
+  }
+  if (count > 0) await syncFolder(folder)
+  return count
+}
+
+/** @type {(storage: Storage, file: string) => Promise<boolean>} */
+async function isFolder (storage, file) {
+  return await promisesOf(storage).listFolder?.(file).then(() => true, () => false) ?? false
 }
 
 /** @param {any} err */
 function unlessMissing (err) {
-  if (err.code !== 'ENOENT' && err.code !== 'ENOTDIR') throw err
+  if (!MISSING.includes(err.code)) throw err
 }
 
 /** @param {any} err @returns {null} */

@@ -67,3 +67,13 @@ tape('removeFiles: what is missing is no failure; another failure is one', async
   t.equal(await removeFiles({ ...storage, listFolder: undefined }, '/folder', () => true), 0)
   t.equal((await listFiles(storage, '/folder')).length, 2)
 })
+
+tape('removeFiles: a folder whose name is asked for stays, and is no failure', async (t) => {
+  const folder = newPath('folder')
+  fs.mkdirSync(`${folder}/b`, { recursive: true })
+  for (const name of ['a', 'b/notes', 'c']) fs.writeFileSync(`${folder}/${name}`, '')
+  t.equal(await removeFiles(fileStorage, folder, () => true), 2)
+  t.deepEqual(fs.readdirSync(folder), ['b'])
+  t.ok(fs.existsSync(`${folder}/b/notes`))
+  t.deepEqual(await listFiles(fileStorage, `${folder}/${'x'.repeat(300)}`), [], 'nor is a name that no folder can have')
+})

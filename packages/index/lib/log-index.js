@@ -10,6 +10,7 @@ const { RECORDS_MAX } = require('./block')
 const { countMatches } = require('./count')
 const { Covering } = require('./cover')
 const { explainParts } = require('./explain')
+const { explainFailure } = require('./failure')
 const { Indexer } = require('./indexer')
 const { Parts } = require('./parts')
 const { RecentKeys } = require('./recent-keys')
@@ -397,7 +398,7 @@ class LogIndex {
   #noteFailure (err) {
     if (this.#isClosed || this.#isPaused) return
     if (this.#failure === null) this.#retry()
-    this.#failure = /** @type {Error} */ (err)
+    this.#failure = explainFailure(err, this.#host.folder)
   }
 
   async #settled () {

@@ -27,6 +27,8 @@ function parseIndexes (option) {
   return new Map(Object.entries(fields).map(([name, fields]) => [name, indexOf(name, fields)]))
 }
 
+const EACH = /^([^[]*)\[\*\](?:\.(.+))?$/s
+
 /** @type {(texts: readonly unknown[]) => Record<string, Fields>} of flags: `LOG:FIELD`, or `LOG` alone */
 function parseTexts (texts) {
   /** @type {Record<string, Field[]>} */
@@ -34,9 +36,15 @@ function parseTexts (texts) {
   for (const text of texts) {
     const [, name, field] = /^([^:]+)(?::(.+))?$/s.exec(String(text)) ?? []
     if (name === undefined) throw misuse(`ingest: index: expected LOG:FIELD, such as orders:user.id; got ${String(text)}`)
-    found[name] = [...found[name] ?? [], ...(field === undefined ? OTLP_FIELDS : [field])]
+    found[name] = [...found[name] ?? [], ...(field === undefined ? OTLP_FIELDS : [parseField(field)])]
   }
   return found
+}
+
+/** @param {string} text  `tags[*]` is each element of an array, `links[*].to` a field in each @returns {Field} */
+function parseField (text) {
+  const [, path, each = true] = EACH.exec(text) ?? []
+  return path === undefined ? text : { path: path === '' ? [] : path, each }
 }
 
 /** @type {(name: string, fields: Fields) => Index} */

@@ -188,9 +188,11 @@ class Metrics {
       const value = await measureStorage(logs.storage, 'freeSize', folder)
       return value === null ? [] : [{ labels: {}, value }]
     })
-    this.#add('log_size_bytes', 'gauge', `Bytes of the files of open logs, of ${SIZED_LOGS_MAX} at most`, () => {
+    this.#add('log_size_bytes', 'gauge', `Bytes of the files of open logs and of their indexes, of ${SIZED_LOGS_MAX} logs at most`, () => {
       return Promise.all(readyOf(logs).slice(-SIZED_LOGS_MAX).map(async ({ name, log }) => {
-        return { labels: { log: name }, value: await sizeOfFolder(logs.storage, log.filename) }
+        const folders = [log.filename, path.join(log.filename, 'index')]
+        const sizes = await Promise.all(folders.map((folder) => sizeOfFolder(logs.storage, folder)))
+        return { labels: { log: name }, value: sizes[0] + sizes[1] }
       }))
     })
   }

@@ -128,6 +128,19 @@ tape('index: of a server, with segments, after a restart, and for OpenTelemetry'
   }), 'after a restart')
 })
 
+tape('index: flags name each element of an array as paths do elsewhere', async (t) => {
+  const { post, ask: request } = await serve(t, { index: ['a:tags[*]', 'a:links[*].to', 'a:user', 'b:[*]'] })
+  await post('/v1/logs/a', JSON.stringify({ tags: ['red', 'blue'], links: [{ to: 'ada' }], user: 'bob' }))
+  await post('/v1/logs/b', JSON.stringify([['red', 'blue']]))
+  for (const [log, filter] of [
+    ['a', { path: 'tags', includes: 'blue' }], ['a', { path: 'links', includes: { path: 'to', equals: 'ada' } }],
+    ['a', { path: 'user', equals: 'bob' }], ['b', { path: [], includes: 'red' }]
+  ]) {
+    const query = `/v1/logs/${log}?explain=true&where=${encodeURIComponent(JSON.stringify(filter))}`
+    t.equal(JSON.parse((await request(query)).text).explain.uses.length, 1, JSON.stringify(filter))
+  }
+})
+
 tape('index: what is no log or no field is refused', (t) => {
   for (const [index, message] of [
     ['orders', /index must be an object/], [['a:'], /expected LOG:FIELD/], [{ a: 'user' }, /expected a list of fields for a, or true/],

@@ -4,7 +4,9 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
+const { createIndex } = require('@millrace/index')
 const { jsonCodec } = require('@millrace/json-codec')
+const { SlotLog } = require('@millrace/merged-log')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { newPath } = require('@millrace/testkit')
@@ -87,6 +89,51 @@ for (const framing of ['checked', 'lines']) {
     t.match((await callCommand(['index', folder, '--verify'])).stderr, /there is no index beside/)
   })
 }
+
+tape('index: of a log that is reached through a symlink, it lies beside the log', async (t) => {
+  const file = await makeLog(VALUES)
+  const link = newPath('link.log')
+  fs.symlinkSync(file, link)
+  t.equal((await callCommand(['index', link, ...PATHS])).code, 0)
+  t.notOk(fs.existsSync(`${link}.index`))
+  t.ok(fs.existsSync(`${file}.index`))
+  for (const path of [file, link]) {
+    t.equal(fieldsOf(await callCommand(['count', path, '--where', 'user=u5', '--explain'])).scans, 'nothing')
+    t.match((await callCommand(['index', path])).stdout, /^run +seqs/m)
+  }
+  t.equal((await callCommand(['index', link, '--drop'])).code, 0)
+  t.notOk(fs.existsSync(`${file}.index`))
+})
+
+tape('index: of slots, it is found by cat, tail and count', async (t) => {
+  const folder = newPath('slots')
+  const index = createIndex(['user'], { tuning: { recordsMax: 50, waitMs: 1 } })
+  const slots = [0, 1].map(() => SlotLog(folder, { codec: jsonCodec, index }))
+  for (const slot of slots) {
+    await slot.ready()
+    for (let n = 0; n < 300; n++) slot.append({ user: `u${n % 100}`, time: n })
+    await slot.sync()
+    await slot.index.ready()
+  }
+  const count = ['count', folder, '--where', 'user=u5']
+  const check = async (name, uses) => {
+    t.equal((await callCommand(count)).stdout, '6\n', name)
+    const shown = fieldsOf(await callCommand([...count, '--explain']))
+    t.equal(shown.uses, uses, name)
+    if (uses !== undefined) t.ok(shown.index.startsWith(path.join(folder, '*', 'index')), shown.index)
+    for (const name of ['cat', 'tail']) {
+      const { stdout } = await callCommand([name, folder, '--where', 'user=u5'])
+      t.equal(stdout.trimEnd().split('\n').length, 6, name)
+    }
+  }
+  await check('written', 'user')
+  for (const slot of slots) await slot.close()
+  await check('closed', 'user')
+  fs.rmSync(path.join(folder, '0', 'index'), { recursive: true })
+  await check('of one slot alone', 'user')
+  fs.rmSync(path.join(folder, '1', 'index'), { recursive: true })
+  await check('none')
+})
 
 tape('index: of a text file, which other programs may change', async (t) => {
   const file = newPath('events.jsonl')

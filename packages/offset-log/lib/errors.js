@@ -59,6 +59,15 @@ function isShortRead (err) {
   return err instanceof LogError && ['ERR_FILE_SHORT_READ', 'ERR_FILE_RANGE'].includes(err.code)
 }
 
+/**
+ * Files of an index could not be removed.
+ * @type {(done: string, folder: string, cause: any) => LogError} `done`: what was done
+ */
+function notRemoved (done, folder, cause) {
+  return new LogError(cause.code ?? 'EIO', `${done}, but a file of the index in ${folder} could not be removed (${cause.message}). ` +
+    'It may be of records that are deleted. Remove the folder yourself', { cause, path: folder })
+}
+
 /** @type {(name: string, path: string) => LogError} */
 function closedError (name, path) {
   return new LogError('ERR_LOG_CLOSED', `${name}: ${path} is closed; open it again first`, { path })
@@ -85,6 +94,7 @@ function explainFolder (err, path) {
 
 exports.notFound = notFound
 exports.notReady = notReady
+exports.notRemoved = notRemoved
 exports.ofBatch = ofBatch
 exports.unreadable = unreadable
 exports.seqLost = seqLost

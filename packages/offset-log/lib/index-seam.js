@@ -7,6 +7,7 @@
 const { crc32 } = require('node:zlib')
 const { misuse } = require('@millrace/errors')
 const { toPromise } = require('@millrace/flow')
+const { notRemoved } = require('./errors')
 const { Getter } = require('./getter')
 const { findRecord } = require('./read/get-record')
 const { IndexedReader } = require('./read/indexed-reader')
@@ -105,6 +106,7 @@ class Indexing {
   #watchCuts
   /** @type {() => Error | null} */
   #findDoubt = () => null
+  #folder = ''
   /** @type {Array<() => void>} */
   #stops = []
   /** Deletions that are under way. */
@@ -133,6 +135,7 @@ class Indexing {
   open (parts, [since, durable]) {
     const file = this.#file
     this.#findDoubt = parts.findDoubt ?? this.#findDoubt
+    this.#folder = parts.folder
     const findDurableEnd = () => durable.value === since.value ? file.end : (durable.value ?? -1) + 1
     const isDeleting = () => this.#deletionCount > 0
     const host = createHost(file, { ...parts, findDurableEnd, isDeleting }, this.#openRange)
@@ -151,7 +154,9 @@ class Indexing {
     try {
       return await compact()
     } finally {
-      await index.compacted(this.#file.store !== store)
+      await index.compacted(this.#file.store !== store).catch((err) => {
+        throw notRemoved('compact: the log is compacted', this.#folder, err)
+      })
     }
   }
 
@@ -198,7 +203,9 @@ class Indexing {
     const { index } = this
     this.index = null
     for (const stop of this.#stops) stop()
-    await index?.drop()
+    await index?.drop().catch((err) => {
+      throw notRemoved('index.drop: reads use no index any more', this.#folder, err)
+    })
   }
 
   async close () {

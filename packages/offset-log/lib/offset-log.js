@@ -10,7 +10,7 @@ const {
 } = require('@millrace/flow')
 const { Appender } = require('./appender')
 const { BaseLog } = require('./base-log')
-const { closedError, explainFolder, notReady, ofBatch, tooLargeToAppend } = require('./errors')
+const { closedError, explainFolder, notReady, notRemoved, ofBatch, tooLargeToAppend } = require('./errors')
 const { Durability, OpenLog } = require('./durability')
 const { Follower } = require('./follower')
 const { load, loadNew, newStores } = require('./load')
@@ -84,9 +84,23 @@ class Log extends BaseLog {
       this._loaded(null, null)
       return
     }
-    const loading = load(file, parsed.framing, parsed.signal)
+    const loading = parsed.index === null
+      ? load(file, parsed.framing, parsed.signal)
+      : load(file, parsed.framing, parsed.signal).then((recovery) => this._findPlace(recovery))
     if (parsed.signal === null) toCallback(loading, (err, recovery) => this._loaded(err, recovery ?? null))
     else this._loadUnless(parsed.signal, loading)
+  }
+
+  /**
+   * Of a log that is only read: its index lies where its writer has it, whatever path leads to the log.
+   * @template T
+   * @param {T} recovery
+   */
+  async _findPlace (recovery) {
+    const { blocks, storage = fileStorage } = this._file
+    const { realPath } = promisesOf(storage)
+    if (blocks.flags === 'r' && realPath) blocks.realPath = await realPath(blocks.path).catch(() => blocks.path)
+    return recovery
   }
 
   /** @type {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean) => void} an array is a batch */
@@ -226,14 +240,17 @@ class Log extends BaseLog {
     const { store } = this._file
     const compacted = await compact()
     if (this._file.store !== store) {
-      await removeFiles(this._file.storage ?? fileStorage, this._indexFolder, (name) => RUN_FILE.test(name))
+      const folder = this._indexFolder
+      await removeFiles(this._file.storage ?? fileStorage, folder, (name) => RUN_FILE.test(name)).catch((err) => {
+        throw notRemoved('compact: the log is compacted', folder, err)
+      })
     }
     return compacted
   }
 
   /** Where an index is, if there is one. */
   get _indexFolder () {
-    return `${this.filename}.index`
+    return `${this._file.blocks.realPath}.index`
   }
 
   /** @type {(count: number, cb?: NodeCallback<import('./partitions').Partition[]>) => any} */

@@ -32,8 +32,8 @@ async function printExplanation (shell, source, options) {
     found.push({ ...(slot !== null && { slot }), ...explanation })
   }
   if (isJson) return shell.print(JSON.stringify(found.length === 1 ? found[0] : found))
-  // No slot has an index, so all of them say the same.
-  printFields(shell, toFields(source, found[0], wanted.where))
+  const whole = found.length === 1 ? found[0] : /** @type {Explanation} */ (await source.log.explain(wanted))
+  printFields(shell, toFields(source, whole, wanted.where))
   if (grep) shell.print(`The text of each of these is searched for ${escapeControls(JSON.stringify(grep))}.`)
 }
 

@@ -21,7 +21,10 @@ const INDEXED_FRAMINGS = ['checked', 'lines']
 
 /** @param {string} path  of a log */
 function folderOf (path) {
-  return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ? join(path, 'index') : `${path}.index`
+  const stats = fs.statSync(path, { throwIfNoEntry: false })
+  if (stats?.isDirectory()) return join(path, 'index')
+  // It lies beside the log, not beside a symlink to it.
+  return `${stats === undefined ? path : fs.realpathSync.native(path)}.index`
 }
 
 /** @param {string} path  of a log @returns {Promise<RunInfo[]>} */
@@ -55,8 +58,8 @@ class CommandIndex {
   #codec
   #onProgress
   #keepsUp
-  /** Of the log, once it is open. @type {LogIndex | null} */
-  index = null
+  /** Of each slot that is open; otherwise one. @type {LogIndex[]} */
+  #opened = []
   /** Whether its files can be written. */
   isReadOnly = true
 
@@ -77,6 +80,11 @@ class CommandIndex {
     this.#keepsUp = keepsUp
   }
 
+  /** Of the log, once it is open; of slots, that of the last one. */
+  get index () {
+    return this.#opened.at(-1) ?? null
+  }
+
   /** @param {any} host */
   open (host) {
     const { createIndex } = require('@millrace/index')
@@ -87,31 +95,39 @@ class CommandIndex {
     }, onDamage)
     const own = Object.create(host, { codec: { value: this.#codec }, scanRaw: { value: scanRaw } })
     this.isReadOnly = host.isReadOnly
-    this.index = createIndex(this.paths, { tuning: { keepsUp: this.#keepsUp } }).open(own)
-    return this.index
+    const index = createIndex(this.paths, { tuning: { keepsUp: this.#keepsUp } }).open(own)
+    this.#opened.push(index)
+    return index
   }
 
   /** Waits until a log that was opened to be read has the runs. */
   async loaded () {
-    await this.index?.refresh()
+    for (const index of this.#opened) await index.refresh()
   }
 }
 
 /**
- * @param {string} path  of a log, but of slots
+ * @param {string} path  of a log
  * @param {CodecName} codec
- * @param {{ keepsUp?: boolean }} [options]
- * @returns {Promise<CommandIndex | null>}  null if there is none
+ * @param {{ slots?: readonly string[], keepsUp?: boolean }} [options]  `slots`: the names of those that the folder has
+ * @returns {Promise<CommandIndex | null>}  null if there is none. The slots are read with one: where it is not, they
+ *   are scanned
  */
-async function findIndex (path, codec, options) {
+async function findIndex (path, codec, { slots, ...options } = {}) {
   if (!INDEXED.includes(codec)) return null
-  // Who may read the log, but not its index, scans.
-  const runs = await listIndex(path).catch((/** @type {any} */ err) => {
+  const logs = slots?.map((slot) => join(path, slot)) ?? [path]
+  const runs = (await Promise.all(logs.map(listReadable))).flat()
+  const paths = findPaths(runs.filter((run) => run.codec === codec))
+  const folder = slots === undefined ? folderOf(path) : join(path, '*', 'index')
+  return paths === null ? null : new CommandIndex(folder, paths, codec, options)
+}
+
+/** @param {string} path  of a log: who may read it, but not its index, scans */
+function listReadable (path) {
+  return listIndex(path).catch((/** @type {any} */ err) => {
     if (err.code === 'EACCES' || err.code === 'EPERM') return []
     throw err
   })
-  const paths = findPaths(runs.filter((run) => run.codec === codec))
-  return paths === null ? null : new CommandIndex(folderOf(path), paths, codec, options)
 }
 
 exports.CommandIndex = CommandIndex

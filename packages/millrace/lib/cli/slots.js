@@ -9,7 +9,8 @@ const { slotsError } = require('@millrace/segmented-log')
 const { findTime } = require('@millrace/where')
 const { identifyFolder } = require('./folder')
 const { createLineCodec, createTally } = require('./line-codecs')
-const { chooseCodec } = require('./source')
+const { findIndex } = require('./log-index')
+const { chooseCodec, hasFilter } = require('./source')
 
 const BOUNDS = ['gt', 'gte', 'lt', 'lte']
 const SLOT = /^(0|[1-9]\d{0,5})$/
@@ -46,8 +47,14 @@ async function openSlots (folder, options) {
   const identity = await identifySlots(folder)
   const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
   const tally = createTally()
-  const log = MergedLog(folder, { codec: createLineCodec(chosen, raw, tally), time: createTimeReader(chosen, raw) })
+  const index = hasFilter(options) ? await findIndex(folder, chosen, { slots: listSlots(folder) }) : null
+  const log = MergedLog(folder, {
+    codec: createLineCodec(chosen, raw, tally),
+    time: createTimeReader(chosen, raw),
+    ...(index && { index })
+  })
   await log.ready()
+  await index?.loaded()
   const parts = listParts(log)
   return {
     log: /** @type {any} */ (log),
@@ -55,6 +62,7 @@ async function openSlots (folder, options) {
     codec: chosen,
     parts,
     tally,
+    index,
     end: () => endOf(parts),
     close: () => log.close()
   }
