@@ -64,7 +64,7 @@ function hedge ({ runs, spread, load = {} }) {
   return {
     isWeak,
     verb: (verb, plain) => isWeak ? `seems to ${plain}` : verb,
-    title: (title) => isWeak ? `${first.toUpperCase()}${others.join('')}: ${title.replace(/^A /, 'a ')}` : title,
+    title: (title) => isWeak ? `${first.toUpperCase()}${others.join('')}: ${title.replace(/^(A|The) /, (word) => word.toLowerCase())}` : title,
     footer
   }
 }
