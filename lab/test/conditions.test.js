@@ -1,14 +1,17 @@
 'use strict'
 // Appends with conditions keep them through power cuts and kills. `node lab/campaigns/conditions` does more of it.
 
+const path = require('node:path')
 const tape = require('tape')
 const { createRandom, isLongRun, newPath } = require('@millrace/testkit')
 const { examine, openLog } = require('../campaigns/conditions/history')
 const { runKills } = require('../campaigns/conditions/kills')
 const { runPowerCuts } = require('../campaigns/conditions/power-cuts')
+const { loadModules, playSmallLog } = require('../campaigns/conditions/small-logs')
 
 const seed = Number(process.env.MILLRACE_SEED) || (isLongRun ? Date.now() % 2 ** 31 : 1)
 const ROUND_COUNT = isLongRun ? 500 : 4
+const SMALL_COUNT = isLongRun ? 5000 : 20
 const LOG_COUNT = isLongRun ? 50 : 2
 
 tape(`conditions: none is broken after a power cut or a kill at any step (seed ${seed})`, async (t) => {
@@ -29,6 +32,17 @@ tape(`conditions: none is broken by processes that are killed (seed ${seed})`, a
     for (const fault of result.faults) t.fail(fault)
   }
   t.pass(`${kills} kills`)
+})
+
+tape(`conditions: in small logs each answer is what a model says (seed ${seed})`, async (t) => {
+  const modules = loadModules(path.dirname(require.resolve('@millrace/offset-log')))
+  let count = 0
+  for (let log = 0; log < SMALL_COUNT; log++) {
+    const { histories, faults } = await playSmallLog(modules, createRandom(seed + log))
+    count += histories
+    for (const fault of faults) t.fail(`seed ${seed + log}: ${fault}`)
+  }
+  t.pass(`${count} histories`)
 })
 
 tape('conditions: one that was broken is seen, and so is a promise', async (t) => {

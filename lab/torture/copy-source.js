@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 
 const ROOT = path.join(__dirname, '..', '..')
-const SHIPPED = ['lib', 'index.js', 'survey.js', 'copies.js', 'package.json']
+const SHIPPED = ['lib', 'index.js', 'composing.js', 'survey.js', 'copies.js', 'package.json']
 
 /**
  * @typedef {object} Patch
