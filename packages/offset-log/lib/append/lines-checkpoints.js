@@ -8,7 +8,7 @@
 // is not taken for whole.
 
 const { randomBytes } = require('node:crypto')
-const { BlockFile } = require('@millrace/block-file')
+const { BlockFile, NewFile, fileStorage } = require('@millrace/block-file')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const {
   SUMMED_SIZE, SUMS_POSITIONS, SUMS_SIZE, SUMS_SUFFIX, SumWalk, encodePages, encodeSums, readSums, sumOfPages,
@@ -189,6 +189,11 @@ class LinesCheckpoints {
     return this.#pending !== null
   }
 
+  /** Whether a slot must say that the session writes, before the next append. */
+  get #mustBegin () {
+    return !this.#isBegun || this.#hasFailed
+  }
+
   /** A place for the next slot: never that of one that may be needed. */
   get #freePlace () {
     const taken = [this.#place, this.#durablePlace, this.#syncingPlace, this.#safePlace]
@@ -260,14 +265,35 @@ class LinesCheckpoints {
     return tableEnd(at + bytes.length) - /** @type {SumsFile} */ (this.#sums).size.value
   }
 
+  /** Makes the file beside a new log. `prepareAppendNow` may do that meanwhile. */
+  async #makeFile () {
+    const made = createSums(this.#store, '')
+    await made.prepare()
+    if (this.#sums === null) this.#nameFile(made)
+    else await made.discard()
+  }
+
+  /** Its name is on stable storage with its first slot. @param {NewFile} made */
+  #nameFile (made) {
+    const { blocks: { realPath }, file: { storage = fileStorage } } = this.#store
+    this.#sums = this.pages.sums = BlockFile(realPath + SUMS_SUFFIX, { cache: 0, storage, made })
+  }
+
   /** Writes a slot that describes the log as it is. @param {boolean} isClean */
   async #describe (isClean) {
-    const sums = this.#sums ??= this.pages.sums = (await openFile(this.#store)).sums
+    if (this.#sums === null) await this.#makeFile()
     await this.#writePages()
+    await this.#writeDescription(isClean)
+  }
+
+  /** @param {boolean} isClean */
+  async #writeDescription (isClean) {
     const slot = this.#encode(this.#walk, this.#walk, isClean)
+    const sequence = this.#sequence
     await this.#write(slot)
-    await promisesOf(sums).sync()
-    this.#noteDescribed(slot, isClean)
+    await promisesOf(/** @type {SumsFile} */ (this.#sums)).sync()
+    // What was appended without waiting meanwhile has a newer slot, which is durable.
+    if (this.#sequence === sequence) this.#noteDescribed(slot, isClean)
   }
 
   /** @param {boolean} isClean */
@@ -288,7 +314,7 @@ class LinesCheckpoints {
 
   /** @type {(size: number, commit: Commit) => Promise<void> | null} null if nothing is to do before an append */
   prepareAppend (size, commit) {
-    if (!this.#isBegun || this.#hasFailed) return this.#beginSession()
+    if (this.#mustBegin) return this.#beginSession()
     const unsyncedSize = this.#walk.end - this.durableEnd
     // A sync that is running would else promise what the sums do not say; and after a power cut, the description of a
     // first batch says that only what is described counts.
@@ -306,19 +332,24 @@ class LinesCheckpoints {
     if (!this.isClean || this.#hasFailed) await durability.sync()
     // The next open then knows a killed process from a power cut. If it fails, it assumes a power cut.
     await toPromise((cb) => blocks.markIntact(true, cb)).catch(() => {})
+    if (this.#sums === null) await this.#makeFile()
+    await this.#writePages()
+    // `prepareAppendNow` may have begun it meanwhile.
+    if (!this.#mustBegin) return
     this.#describesAll = false
-    await this.#describe(false)
+    await this.#writeDescription(false)
     this.#pending = null
   }
 
-  /** The file of a new log cannot be made without waiting: until then no batch is described. */
   prepareAppendNow (/** @type {number} */ size, /** @type {Commit} */ commit) {
     const { blocks, file: { durability } } = this.#store
-    const isFirstBatch = commit.hasBatch && !this.#describesAll && this.#isBegun && !this.#hasFailed
-    if (isFirstBatch && !this.isClean) durability.syncNow()
-    if ((this.#isBegun && !this.#hasFailed) || this.#sums === null) return
+    if (!this.#mustBegin) {
+      if (commit.hasBatch && !this.#describesAll && !this.isClean) durability.syncNow()
+      return
+    }
     if (!this.isClean || this.#hasFailed) durability.syncNow()
     blocks.markIntact(true, () => {})
+    if (this.#sums === null) this.#nameFile(createSums(this.#store, '.now'))
     this.#describesAll = false
     this.#describeNow(false)
     this.#pending = null
@@ -367,7 +398,7 @@ class LinesCheckpoints {
     walk.add(bytes)
     const pending = { walk, place: this.#place, isSynced }
     this.#pending = pending
-    if ((!isBatch && !this.#describesAll) || this.#sums === null) return null
+    if (!isBatch && !this.#describesAll) return null
     const slot = this.#encode(this.#walk, walk, false, this.#isAlways)
     pending.place = slot.place
     return slot
@@ -493,6 +524,14 @@ class LinesCheckpoints {
 async function openSums (store) {
   const { sums, slots } = await openFile(store)
   return { checkpoints: new LinesCheckpoints(store, sums, slots), slots }
+}
+
+/**
+ * The file beside a log that is new: its storage can name and open files without waiting.
+ * @type {(store: LinesStore, suffix: string) => NewFile} `suffix`: of this attempt, as another one may be under way
+ */
+function createSums ({ blocks: { realPath }, file: { storage = fileStorage } }, suffix) {
+  return new NewFile(storage, `${realPath}${SUMS_SUFFIX}${suffix}.new`, Buffer.alloc(SUMS_SIZE))
 }
 
 /** @type {(store: LinesStore) => Promise<{ sums: SumsFile, slots: FoundSlot[] }>} */
