@@ -2,7 +2,7 @@
 // What a log that is not one file is made with: for @millrace/segmented-log, @millrace/merged-log and
 // @millrace/jetstream, which go with this version. No promise to anybody else.
 
-const { createFileHeader, encodeHead } = require('@millrace/framing')
+const { countPages, createFileHeader, encodeHead, sumPosition, tableEnd } = require('@millrace/framing')
 const { BackPressure } = require('./lib/back-pressure')
 const { BaseLog, sizeOf } = require('./lib/base-log')
 const { RecordCodec } = require('./lib/codec')
@@ -37,6 +37,8 @@ exports.errors = errors
 exports.checkIndex = (call, index) => require('./lib/index-seam').checkIndex(call, index)
 /** The bytes of a log without records. @type {(codec: string, id: Buffer | null) => Buffer} */
 exports.encodeEmpty = (codec, id) => encodeHead(createFileHeader(codec, id))
+/** How large the file beside a log of lines is that has so many bytes. @type {(size: number) => number} */
+exports.sumsSizeOf = (size) => tableEnd(sumPosition(countPages(size)))
 exports.createNewFile = createNewFile
 exports.openFixed = openFixed
 exports.openNew = openNew

@@ -5,6 +5,6 @@ exports.why = 'after a crash the log takes what the crash has done for the work 
 exports.oracle = 'torture-lines'
 exports.patches = [{
   file: 'packages/offset-log/lib/append/lines-checkpoints.js',
-  find: '    this.#describesAll = false\n    await this.#describe(false)',
-  replace: '    this.#describesAll = false\n    await this.#describe(true)'
+  find: '    await this.#writeDescription(false)',
+  replace: '    await this.#writeDescription(true)'
 }]

@@ -7,11 +7,12 @@ const path = require('node:path')
 const { isHeld } = require('@millrace/block-file')
 const { misuse, reasonOf } = require('@millrace/errors')
 const { ClockWatch, boundParts, countOld, createObservable, inLanes, isPlausible, oldUntil, promisesOf } = require('@millrace/flow')
+const { sumsSizeOf } = require('@millrace/offset-log/composing')
 const { formats } = require('./compressed/formats')
 const { ignoreMissing, removeUnlessHeld, sizeOf } = require('./files')
 const { isHopeless, keepChosen } = require('./keeping')
 const { isKeptMark, keptName } = require('./names')
-const { list } = require('./opening')
+const { SUMS, list } = require('./opening')
 const { canDropBusy } = require('./rewriting')
 
 /** What a segment may take beyond its size: headers of pages, and room that its writer reserves behind the end. */
@@ -86,6 +87,8 @@ class Retention {
   #reservedSize = 0
   /** Of the files that are no segments, at the last look, in bytes; null before. @type {number | null} */
   #besideSize = null
+  /** The base of the newest segment, then. */
+  #measuredBase = -1
   /** Up to this size the newest segment may grow with the files that are there. */
   #allowed = { segment: /** @type {Segment | null} */ (null), size: 0 }
   /** Segments that were dropped without waiting, and were not told of yet. @type {Segment[]} */
@@ -176,7 +179,20 @@ class Retention {
     const { segments: { list }, options: { keep, limits: { maxSize } } } = this.#core
     if (this.#besideSize === null || list.some(({ size, isActive }) => size === null && !isActive)) return -1
     const nextSize = this.#fullSize * (keep === null ? 1 : 2)
-    return maxSize - totalSize(list) - this.#besideSize - this.#reservedSize - nextSize - RESERVE_SIZE
+    const besideSize = this.#besideSize + this.#newBesideSize
+    return maxSize - totalSize(list) - besideSize - this.#reservedSize - nextSize - RESERVE_SIZE
+  }
+
+  get #hasSums () {
+    return this.#core.options.active.framing === 'lines'
+  }
+
+  /** Of the files beside the segments that have begun since the last look, in bytes. */
+  get #newBesideSize () {
+    if (!this.#hasSums) return 0
+    const { segments: { list }, options: { segmentSize } } = this.#core
+    const begun = list.filter(({ base }) => base > this.#measuredBase)
+    return begun.reduce((sum, { size }) => sum + sumsSizeOf(size ?? segmentSize), 0)
   }
 
   /** @returns {boolean} false if the oldest segment must stay, or cannot be removed without waiting */
@@ -187,10 +203,7 @@ class Retention {
     const isBusy = isReplaced || first.keptUntilMs !== null || keep !== null
     if (!first.isOwn || isBusy || !storage.unlinkSync || !storage.syncFolderSync) return false
     if (!this.#isDroppableNow(first)) return false
-    // While its file is being replaced, it has two.
-    const both = ['', ...formats.map(({ suffix }) => suffix)].map((suffix) => first.path + suffix)
-    const names = first.barrier === null ? [first.filePath] : both
-    for (const name of names) {
+    for (const name of this.#filesOf(first)) {
       try {
         storage.unlinkSync(name)
       } catch (/** @type {any} */ err) {
@@ -204,6 +217,14 @@ class Retention {
     segments.closeDropped([first]).catch(() => {})
     storage.syncFolderSync(folder)
     return true
+  }
+
+  /** @param {Segment} segment */
+  #filesOf ({ path, filePath, barrier }) {
+    // While its file is being replaced, it has two.
+    const both = ['', ...formats.map(({ suffix }) => suffix)].map((suffix) => path + suffix)
+    const files = barrier === null ? [filePath] : both
+    return this.#hasSums ? [...files, `${path}.${SUMS}`] : files
   }
 
   /** The segment of the last durable record stays. @param {Segment} segment */
@@ -378,8 +399,9 @@ class Retention {
   }
 
   /** @type {(makesRoom: boolean, listing: import('./names').Listing) => Promise<number>} in bytes */
-  async #measureFolder (makesRoom, { beside: all, others }) {
+  async #measureFolder (makesRoom, { segments: listed, beside: all, others }) {
     const { folder, segments, options: { keep } } = this.#core
+    this.#measuredBase = listed.at(-1)?.base ?? -1
     // There is room for the file that is being made.
     const beside = all.filter(({ suffix }) => this.#reservedSize === 0 || !suffix.endsWith('.new'))
     const names = [...beside.map(({ name }) => name), ...others]

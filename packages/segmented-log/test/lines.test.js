@@ -160,6 +160,8 @@ tape('lines: maxSize bounds the folder, also for a caller that never waits', asy
     largest = Math.max(largest, fs.readdirSync(folder).reduce((sum, name) => sum + sizeOf(path.join(folder, name)), 0))
   }
   t.ok(largest <= 2 ** 20 && largest > 2 ** 19, `${largest} bytes`)
+  const orphans = fs.readdirSync(folder).filter((name) => name.endsWith('.sums') && !fs.existsSync(path.join(folder, name.slice(0, -5))))
+  t.deepEqual(orphans, [], 'what lies beside a segment goes with it')
   await log.close()
   const values = parseFiles(folder)
   t.deepEqual(values.map(({ i }) => i), Array.from(values, (_, index) => 3000 - values.length + index), 'the newest ones, in order')
