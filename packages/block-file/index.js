@@ -11,7 +11,7 @@ const { SharedCache } = require('./lib/shared-cache')
 const { SpanReader } = require('./lib/span-reader')
 const { isHeld, patientStorage } = require('./lib/patience')
 const { fileStorage, resolveFolder, resolvePath } = require('./lib/storage')
-const { keepOwnership, listFiles, readFile, removeFiles, replaceFile } = require('./lib/whole-file')
+const { keepOwnership, listFiles, readFile, removeFiles, replaceFile, seal, unseal } = require('./lib/whole-file')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/whole-io')
 const { writeOutSync } = require('./lib/write-out')
 
@@ -53,6 +53,8 @@ exports.listFiles = listFiles
 exports.readFile = readFile
 exports.removeFiles = removeFiles
 exports.replaceFile = replaceFile
+exports.seal = seal
+exports.unseal = unseal
 exports.readWhole = readWhole
 exports.readWholeSync = readWholeSync
 exports.writeWhole = writeWhole

@@ -1,6 +1,6 @@
 'use strict'
-// What a log that is not one file is made with: for @millrace/segmented-log, @millrace/merged-log and
-// @millrace/jetstream, which go with this version. No promise to anybody else.
+// What a log that is not one file is made with, and what proves the place of a reader: for the other packages of this
+// version. No promise to anybody else.
 
 const { countPages, createFileHeader, encodeHead, sumPosition, tableEnd } = require('@millrace/framing')
 const { BackPressure } = require('./lib/back-pressure')
@@ -11,6 +11,7 @@ const errors = require('./lib/errors')
 const { createNewFile, openFixed, openNew } = require('./lib/offset-log')
 const { sinkOf, sourceOf } = require('./lib/one-file')
 const { parseAppend, parseFlush } = require('./lib/options')
+const { findDoubt, judgeRecord, readPoints } = require('./lib/proof')
 const { peekId } = require('./lib/recover/identify')
 const { RecordRun } = require('./lib/record-run')
 const { createFailedSource, createSource } = require('./lib/source')
@@ -25,6 +26,8 @@ const { createFailedSource, createSource } = require('./lib/source')
  * @typedef {ReturnType<typeof sourceOf>} Source
  * @typedef {ReturnType<typeof sinkOf>} Sink
  * @typedef {import('./lib/range').Range} Range
+ * @typedef {import('./lib/proof').Point} Point
+ * @typedef {import('./lib/proof').Verdict} Verdict
  */
 
 exports.BackPressure = BackPressure
@@ -45,6 +48,9 @@ exports.openNew = openNew
 exports.parseAppend = parseAppend
 exports.parseFlush = parseFlush
 exports.peekId = peekId
+exports.findDoubt = findDoubt
+exports.judgeRecord = judgeRecord
+exports.readPoints = readPoints
 exports.sinkOf = sinkOf
 exports.sourceOf = sourceOf
 exports.createFailedSource = createFailedSource

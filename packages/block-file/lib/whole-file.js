@@ -1,12 +1,17 @@
 'use strict'
-// Small files that are read, replaced and removed as a whole: a crash leaves the old one or the new one.
+// Small files that are read, replaced and removed as a whole: a crash leaves the old one or the new one. A line of text
+// can say whether their bytes are what was written.
 
 const path = require('node:path')
+const { crc32 } = require('node:zlib')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { readWhole, writeWhole } = require('./whole-io')
 
 /** Errors of whoever may not give a file away, and of file systems without owners and modes. */
 const NOT_GIVEN = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
+/** Of a checksum in hex. */
+const CHECKSUM_SIZE = 8
 
 /** @typedef {import('./storage').Storage} Storage */
 
@@ -70,6 +75,29 @@ async function keepOwnership (storage, before, file) {
 }
 
 /**
+ * Bytes that show damage: `<magic> <crc32 of the body, in hex> <body>`.
+ * @type {(magic: string, body: Uint8Array) => Buffer}
+ */
+function seal (magic, body) {
+  return Buffer.concat([Buffer.from(`${magic} ${checksum(body)} `), body])
+}
+
+/**
+ * The body of what `seal` gave; null if it is another one, or of another magic.
+ * @type {(magic: string, bytes: Buffer) => Buffer | null}
+ */
+function unseal (magic, bytes) {
+  const begin = magic.length + CHECKSUM_SIZE + 2
+  const body = bytes.subarray(begin)
+  return bytes.toString('latin1', 0, begin) === `${magic} ${checksum(body)} ` ? body : null
+}
+
+/** @param {Uint8Array} body */
+function checksum (body) {
+  return crc32(body).toString(16).padStart(CHECKSUM_SIZE, '0')
+}
+
+/**
  * Lists the names in a folder.
  * @param {Storage} storage
  * @param {string} folder
@@ -126,3 +154,5 @@ exports.listFiles = listFiles
 exports.readFile = readFile
 exports.removeFiles = removeFiles
 exports.replaceFile = replaceFile
+exports.seal = seal
+exports.unseal = unseal

@@ -6,16 +6,15 @@
 // A slot is a line of text, so that a person can read it: `millrace-cursor 1 <crc32 of the JSON, in hex> <JSON>`,
 // filled up with spaces.
 
-const { BlockFile } = require('@millrace/block-file')
+const { BlockFile, seal, unseal } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { promisesOf } = require('@millrace/flow')
-const { crc32 } = require('@millrace/framing')
 
 // No sector of a disk reaches over two slots.
 const SLOT_SIZE = 4096
 const FILE_SIZE = 2 * SLOT_SIZE
 const MAGIC = 'millrace-cursor 1'
-const LINE = new RegExp(`^${MAGIC} ([0-9a-f]{8}) (\\{.*\\}) *\n?$`)
+const NEW_LINE = Buffer.from('\n')
 /** How many points fit into a slot beside the rest. */
 const POINT_COUNT_MAX = 60
 
@@ -134,9 +133,8 @@ function createFile () {
 /** @type {(generation: number, position: Position | null) => Buffer} */
 function encodeSlot (generation, position) {
   const points = position?.points.slice(0, POINT_COUNT_MAX)
-  const json = JSON.stringify({ generation, position: position && { ...position, points } })
-  const line = `${MAGIC} ${checksum(json)} ${json}`
-  if (line.length < SLOT_SIZE) return Buffer.from(`${line.padEnd(SLOT_SIZE - 1)}\n`)
+  const line = seal(MAGIC, Buffer.from(JSON.stringify({ generation, position: position && { ...position, points } })))
+  if (line.length < SLOT_SIZE) return Buffer.concat([line, Buffer.alloc(SLOT_SIZE - 1 - line.length, ' '), NEW_LINE])
   throw new LogError('ERR_INVALID_ARGUMENT', `the cursor takes ${line.length} bytes, more than its slot has`)
 }
 
@@ -145,10 +143,11 @@ function encodeSlot (generation, position) {
  * @type {(bytes: Buffer, slot: number) => { generation: number, slot: number, position: Position | null } | null}
  */
 function decodeSlot (bytes, slot) {
-  const [, crc, json] = LINE.exec(bytes.toString('latin1', slot * SLOT_SIZE, (slot + 1) * SLOT_SIZE)) ?? []
-  if (json === undefined || checksum(json) !== crc) return null
+  const filled = bytes.subarray(slot * SLOT_SIZE, (slot + 1) * SLOT_SIZE)
+  const json = unseal(MAGIC, filled.subarray(0, filled.lastIndexOf('}') + 1))
+  if (json === null) return null
   try {
-    const { generation, position } = JSON.parse(json)
+    const { generation, position } = JSON.parse(json.toString())
     if (!Number.isSafeInteger(generation) || !(position === null || isPosition(position))) return null
     return { generation, slot, position }
   } catch {
@@ -161,11 +160,6 @@ function isPosition ({ log, epoch, moves = 0, id, seq, from = 0, end, step, poin
   return (log === null || typeof log === 'string') && typeof id === 'string' && (end === null || Number.isSafeInteger(end)) &&
     [seq, from, step, forwarded, refused, moves, epoch ?? 0].every(Number.isSafeInteger) && Array.isArray(points) &&
     points.every((point) => Array.isArray(point) && point.length === 3 && point.every(Number.isSafeInteger))
-}
-
-/** @param {string} json */
-function checksum (json) {
-  return crc32(Buffer.from(json, 'latin1')).toString(16).padStart(8, '0')
 }
 
 exports.Cursor = Cursor

@@ -4,7 +4,7 @@
 // that it can prove to have passed, so that nothing is missing. What lies behind that record is sent again.
 
 const crypto = require('node:crypto')
-const { crc32 } = require('@millrace/framing')
+const { judgeRecord, readPoints } = require('@millrace/offset-log/composing')
 const { findBeginning } = require('./dropped')
 const { isText } = require('./log-watch')
 
@@ -17,7 +17,7 @@ const { isText } = require('./log-watch')
 /** The checksum was not noted. */
 const NO_CRC = -1
 
-/** What the log says of a point. @typedef {'same' | 'other' | 'absent' | 'gone' | 'retained'} Verdict */
+/** What the log says of a point. @typedef {'same' | 'other' | 'absent' | 'gone' | 'dropped'} Verdict */
 
 /**
  * @typedef {object} Resumption
@@ -66,7 +66,7 @@ async function checkPosition (log, position, hasIds) {
   if (seq === -1) return { position, problem: null }
   const verdict = await judge(log, points.find((point) => point[1] === seq) ?? [step, seq, NO_CRC])
   // What retention has removed is for the reader to notice. Of a deleted record only the id of the log can tell.
-  if (verdict === 'same' || verdict === 'retained' || (verdict === 'absent' && hasIds)) return { position, problem: null }
+  if (verdict === 'same' || verdict === 'dropped' || (verdict === 'absent' && hasIds)) return { position, problem: null }
   const problem = PROBLEMS[verdict]
   for (const point of points) {
     if (point[1] >= seq || await judge(log, point) !== 'same') continue
@@ -85,10 +85,8 @@ async function checkPosition (log, position, hasIds) {
 async function atEnd (log, position) {
   const seq = log.since.value
   if (seq === -1 || !isText(log)) return { ...position, seq }
-  let crc = NO_CRC
-  await log.scan({ gte: seq, lte: seq, limit: 1 }, (/** @type {any} */ { buffer, starts, ends }) => {
-    crc = crc32(buffer.subarray(starts[0], ends[0]))
-  })
+  const [last] = await readPoints(log, seq)
+  const crc = last?.[0] === seq ? last[1] ?? NO_CRC : NO_CRC
   return { ...position, seq, points: [[0, seq, crc]] }
 }
 
@@ -116,7 +114,7 @@ async function provePosition (log, position) {
   for (const point of [own, ...points.filter((point) => point[1] < seq)].reverse()) {
     const verdict = await judge(log, point)
     if (verdict === 'same') proven.unshift(point)
-    else if (verdict !== 'retained') {
+    else if (verdict !== 'dropped') {
       problem = PROBLEMS[verdict]
       break
     }
@@ -138,31 +136,10 @@ const PROBLEMS = {
  * @type {(log: any, point: Point) => Promise<Verdict>}
  */
 async function judge (log, [, seq, crc]) {
-  // Opened again after its last records were deleted, a log ends before them.
-  if (seq > log.since.value) return await isDeleted(log, seq) ? 'absent' : 'gone'
-  /** @type {Verdict} */
-  let verdict = 'absent'
-  try {
-    await log.scan({ gte: seq, lte: seq, limit: 1 }, (/** @type {any} */ { buffer, starts, ends }) => {
-      verdict = crc === NO_CRC || crc32(buffer.subarray(starts[0], ends[0])) === crc ? 'same' : 'other'
-    })
-  } catch (/** @type {any} */ err) {
-    if (err.code === 'ERR_LOG_SEQ_LOST') return 'gone'
-    if (err.code === 'ERR_LOG_SEQ_RETAINED') return 'retained'
-    if (err.code === 'ERR_LOG_CORRUPT') return 'absent'
-    throw err
-  }
-  return verdict
-}
-
-/** Whether the record at a seq is deleted. @type {(log: any, seq: number) => Promise<boolean>} */
-async function isDeleted (log, seq) {
-  try {
-    await log.get(seq)
-    return false
-  } catch (/** @type {any} */ err) {
-    return err.code === 'flumelog:deleted'
-  }
+  const verdict = await judgeRecord(log, seq, crc === NO_CRC ? undefined : crc)
+  if (verdict === 'same' || verdict === 'other' || verdict === 'dropped') return verdict
+  const isGone = verdict === 'lost' || (verdict === 'missing' && seq > log.since.value)
+  return isGone ? 'gone' : 'absent'
 }
 
 /**
@@ -196,6 +173,5 @@ function moveTo (position, seq, sink) {
 }
 
 exports.findResumption = findResumption
-exports.isDeleted = isDeleted
 exports.moveTo = moveTo
 exports.advance = advance

@@ -171,6 +171,27 @@ tape('damage: without a whole slot the forwarder begins with the first record, a
   }
 })
 
+tape('state: what a sink notes may have any letters', async (t) => {
+  const log = makeLog()
+  await fill(log, 3)
+  const state = { name: 'Żółw 🐢' }
+  const first = forward(log, { sink: async () => ({ state }) })
+  await first.drained()
+  await first.close()
+  const found = []
+  const begin = async ({ seq, state }) => {
+    found.push(state)
+    return { seq, state, problem: null }
+  }
+  const second = forward(log, { sink: { send: async () => {}, begin } })
+  await fill(log, 1)
+  await second.drained()
+  await second.close()
+  t.deepEqual(found, [state])
+  t.deepEqual(second.reports, [], 'the cursor is not damaged')
+  await log.close()
+})
+
 tape('damage: an empty file, as after a power cut, is a new cursor', async (t) => {
   const { log, cursorFile } = await makeForwarded()
   fs.writeFileSync(cursorFile, '')

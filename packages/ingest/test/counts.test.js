@@ -4,6 +4,7 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
+const { crc32 } = require('node:zlib')
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
@@ -143,6 +144,39 @@ tape('counts: of a log that is not the one that was counted they are refused too
   t.match((await server.ask('/v1/se/counts')).body.detail, /another log/)
   await server.ask('/v1/se/counts', { method: 'POST' })
   t.deepEqual(await countsOf(server), { 's/c': 1 })
+})
+
+tape('counts: an older copy of the log stays stale after it has outgrown what was counted', async (t) => {
+  const folder = temporaryFolder()
+  const [log, copy] = ['log-se', 'copy'].map((name) => path.join(folder, name))
+  const append = async (server, events) => { for (const event of events) await send(server, 's', event) }
+  const first = await serve(t, { folder })
+  await append(first, 'ab')
+  await first.server.close()
+  fs.cpSync(log, copy, { recursive: true })
+  const second = await serve(t, { folder })
+  await append(second, 'cd')
+  await second.server.close()
+  fs.rmSync(log, { recursive: true })
+  fs.renameSync(copy, log)
+  const restored = await serve(t, { folder })
+  await append(restored, 'xyz')
+  t.deepEqual(await countsOf(restored), [503, 'counts_stale'])
+  await restored.server.close()
+  const last = await serve(t, { folder })
+  t.deepEqual(await countsOf(last), [503, 'counts_stale'], 'also now that the log has more records than were counted')
+  await last.ask('/v1/se/counts', { method: 'POST' })
+  t.deepEqual(await countsOf(last), { 's/a': 1, 's/b': 1, 's/x': 1, 's/y': 1, 's/z': 1 })
+})
+
+tape('counts: a file from before it had proofs of its place is taken', async (t) => {
+  const server = await changedFolder(t, (folder) => {
+    const file = path.join(folder, 'counts', 'now.json')
+    const json = fs.readFileSync(file, 'utf8').trim().replace(/^[^{]*/, '').replace(/,"points":\[\[.*?\]\]/, '')
+    fs.writeFileSync(file, `millrace-counts 1 ${crc32(json).toString(16).padStart(8, '0')} ${json}\n`)
+  })
+  await send(server, 's', 'a')
+  t.deepEqual(await countsOf(server), { 's/a': 2, 's/b': 1 })
 })
 
 tape('counts: a folder from before there were counts is counted when it is opened', async (t) => {

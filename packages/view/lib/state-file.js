@@ -5,12 +5,10 @@
 //   millrace-view 1 <crc32 of all that follows, in hex> <JSON: version, log, cursor, points>
 
 const path = require('node:path')
-const { readFile, replaceFile } = require('@millrace/block-file')
+const { readFile, replaceFile, seal, unseal } = require('@millrace/block-file')
 const { promisesOf } = require('@millrace/flow')
-const { crc32 } = require('@millrace/framing')
 
 const MAGIC = 'millrace-view 1'
-const CRC_SIZE = 8
 const NEW_LINE = 0x0a
 
 /** @typedef {import('@millrace/block-file').Storage} Storage */
@@ -20,7 +18,7 @@ const NEW_LINE = 0x0a
  * @property {number | string} version  of the view
  * @property {string | null} log  the id of the log; null if it has none
  * @property {number} cursor  up to this seq everything is folded
- * @property {import('./proof').Point[]} points  that prove it
+ * @property {import('@millrace/offset-log/composing').Point[]} points  that prove it
  */
 
 /** The bytes of the file are not what was written. */
@@ -56,17 +54,13 @@ class StateFile {
 
 /** @type {(place: Place, state: Uint8Array) => Buffer} */
 function encode (place, state) {
-  const body = Buffer.concat([Buffer.from(`${JSON.stringify(place)}\n`), state])
-  const crc = crc32(body).toString(16).padStart(CRC_SIZE, '0')
-  return Buffer.concat([Buffer.from(`${MAGIC} ${crc} `), body])
+  return seal(MAGIC, Buffer.concat([Buffer.from(`${JSON.stringify(place)}\n`), state]))
 }
 
 /** @type {(bytes: Buffer) => { place: Place, state: Buffer }} */
 function decode (bytes) {
-  const begin = MAGIC.length + CRC_SIZE + 2
-  const body = bytes.subarray(begin)
-  const crc = crc32(body).toString(16).padStart(CRC_SIZE, '0')
-  if (bytes.toString('latin1', 0, begin) !== `${MAGIC} ${crc} `) throw new DamagedState('the saved state is damaged')
+  const body = unseal(MAGIC, bytes)
+  if (body === null) throw new DamagedState('the saved state is damaged')
   const end = body.indexOf(NEW_LINE)
   return { place: JSON.parse(body.toString('utf8', 0, end)), state: body.subarray(end + 1) }
 }

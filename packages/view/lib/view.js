@@ -7,7 +7,7 @@
 const { clearTimeout, setTimeout } = require('node:timers')
 const { LogError, asError, misuse, reasonOf } = require('@millrace/errors')
 const { Turns, createObservable } = require('@millrace/flow')
-const { findDoubt, hasDropped, isGone, readPoints } = require('./proof')
+const { findDoubt, judgeRecord, readPoints } = require('@millrace/offset-log/composing')
 const { DamagedState, StateFile } = require('./state-file')
 
 /** After an append others probably follow. */
@@ -392,6 +392,27 @@ class View {
     } finally {
       this.#encodeMs = performance.now() - beganMs
     }
+  }
+}
+
+/**
+ * Whether a log has lost a record. After an open, the log may end before it only because it is deleted.
+ * @type {(log: any, seq: number) => Promise<boolean>}
+ */
+async function isGone (log, seq) {
+  return ['lost', 'missing'].includes(await judgeRecord(log, seq))
+}
+
+/** Whether a log has dropped its first records. @type {(log: any) => Promise<boolean>} */
+async function hasDropped (log) {
+  try {
+    // A read from the very beginning does not tell.
+    await log.scan({ gte: 1, limit: 1 }, () => {})
+    return false
+  } catch (/** @type {any} */ err) {
+    if (err.code === 'ERR_LOG_SEQ_RETAINED') return true
+    if (err.code === 'ERR_LOG_CORRUPT') return false
+    throw err
   }
 }
 

@@ -4,8 +4,8 @@
 // the id, and the seq as an unsigned integer of 8 bytes, big-endian.
 
 const { LogError } = require('@millrace/errors')
+const { judgeRecord } = require('@millrace/offset-log/composing')
 const { refused } = require('../outcomes')
-const { isDeleted } = require('../resume')
 const { taken } = require('./log-sink')
 
 const ID_SIZE = 16
@@ -40,7 +40,7 @@ class LogTarget {
       this.#isPlain = codec === null || codec === 'bytes'
       const shown = this.#log.since.value
       // A log that was opened again after its last records were deleted ends before them.
-      const since = noted > shown && await isDeleted(this.#log, noted) ? noted : shown
+      const since = noted > shown && await judgeRecord(this.#log, noted) === 'deleted' ? noted : shown
       this.#end = { shown, since }
       const last = await this.#log.last()
       return { id, since, last: last === undefined ? null : unwrap(last) }

@@ -5,10 +5,14 @@
 //
 // Batches that this process writes are counted without reading them again, as long as it is known what the log has.
 // After a failed write it is not: then the counter reads the log again from the cursor on.
+//
+// It proves its place as a view of @millrace/view does, and is none. A view saves its state as a whole, and the counts
+// grow without end. A view reads what was written, which would make the work of a batch half as much again. And a view
+// is built again by itself: the days that the log has dropped would be lost.
 
 const { clearTimeout, setTimeout } = require('node:timers')
+const { findDoubt, readPoints } = require('@millrace/offset-log/composing')
 const { Problem, unavailable } = require('../problem')
-const { isDeleted } = require('../reading')
 const { decodeRecord } = require('../record')
 const { CountFiles, stale } = require('./files')
 const { Recount } = require('./recount')
@@ -41,7 +45,8 @@ class Counter {
   #log
   #options
   #files
-  #logId = ''
+  /** @type {string | null} */
+  #logId = null
   /** Days that are not in files of their own, or whose counts are newer. @type {Map<number, Tally>} */
   #days = new Map()
   /** Days that have a file. @type {Set<number>} */
@@ -93,30 +98,22 @@ class Counter {
   async #load () {
     this.#isCurrent = false
     this.#broken = null
-    this.#logId = (await this.#log.stats()).id
+    this.#logId = (await this.#log.stats()).id ?? null
     try {
       const saved = await this.#files.readNow()
       if (saved === null && this.#filed.size > 0) throw stale('the file now.json is missing')
-      const end = Number(this.#log.since.value)
-      const isPast = saved !== null && saved.cursor > end && !await isDeleted(this.#log, saved.cursor)
-      this.#take(saved)
-      if (isPast) throw stale('the log ends before the last record that was counted')
+      const doubt = saved && await findDoubt(this.#log, saved)
+      this.#days = saved?.days ?? new Map()
+      this.#cursor = saved?.cursor ?? -1
+      this.#saved = saved?.cursor ?? null
+      this.#unsavedSize = 0
+      if (doubt !== null) throw stale(doubt)
     } catch (err) {
       if (!(err instanceof Problem)) throw err
       this.#fail(err)
     }
     if (this.#saved === null) await this.#log.hold(HOLD, 0).catch(unlessReadOnly)
     this.catchUp().catch(() => {})
-  }
-
-  /** @param {import('./files').Saved | null} saved @throws {Problem} */
-  #take (saved) {
-    this.#days = saved?.days ?? new Map()
-    this.#cursor = saved?.cursor ?? -1
-    this.#saved = saved?.cursor ?? null
-    this.#unsavedSize = 0
-    if (saved === null) return
-    if (saved.log !== this.#logId) throw stale('they belong to another log')
   }
 
   /** @param {Problem} err */
@@ -267,10 +264,7 @@ class Counter {
     const unsavedSize = this.#unsavedSize
     if (this.#broken !== null || cursor === this.#saved) return
     const days = [...this.#days].map(([day, tally]) => ({ day, tally, total: tally.total }))
-    const bytes = this.#files.encodeNow({ log: this.#logId, cursor, days: this.#days })
-    // A power cut must not take a record that is counted.
-    if (Number(log.durable.value) < cursor) await log.sync()
-    await this.#files.writeNow(bytes)
+    await this.#files.writeNow({ log: this.#logId, cursor, days: this.#days }, provePlace(log, cursor))
     if (epoch !== this.#epoch) return
     this.#saved = cursor
     this.#unsavedSize -= unsavedSize
@@ -289,7 +283,7 @@ class Counter {
       const isSame = () => this.#days.get(day) === tally && tally.total === total
       // A record may still come that has waited over midnight.
       if (day >= newest - 1 || !isSame()) continue
-      await this.#files.writeDay(day, this.#files.encodeDay(day, tally))
+      await this.#files.writeDay(day, tally)
       this.#filed.add(day)
       if (isSame()) this.#days.delete(day)
     }
@@ -355,7 +349,7 @@ class Counter {
         // A file must not have an event that lies beyond the saved cursor: after a crash it would be counted again.
         const isCounted = this.#broken !== null || this.#cursor >= Number(this.#log.since.value)
         if (!isCounted || isLive(day)) return false
-        await this.#files.writeDay(day, this.#files.encodeDay(day, tally))
+        await this.#files.writeDay(day, tally)
         return !isLive(day)
       }))
       if (this.#broken === null) await this.catchUp()
@@ -395,6 +389,13 @@ class Counter {
     await this.save().catch((err) => this.#options.onFailure(err))
     this.#pause()
   }
+}
+
+/** @type {(log: Log, cursor: number) => ReturnType<typeof readPoints>} */
+async function provePlace (log, cursor) {
+  // A power cut must not take a record that is counted.
+  if (Number(log.durable.value) < cursor) await log.sync()
+  return await readPoints(log, cursor)
 }
 
 /** A log that cannot be written drops nothing. @param {any} err */

@@ -8,20 +8,20 @@
 // A file is one line: `millrace-counts 1 <crc32 of the JSON, in hex> <JSON>`.
 
 const path = require('node:path')
-const { crc32 } = require('node:zlib')
-const { listFiles, readFile, replaceFile } = require('@millrace/block-file')
+const { listFiles, readFile, replaceFile, seal, unseal } = require('@millrace/block-file')
 const { Problem } = require('../problem')
 const { Tally, formatDay, parseDay } = require('./tally')
 
 const MAGIC = 'millrace-counts 1'
-const LINE = new RegExp(`^${MAGIC} ([0-9a-f]{8}) (.*)\\n$`, 's')
+const NEW_LINE = Buffer.from('\n')
 const NOW = 'now.json'
 const DAY = /^(.+)\.json$/
 
 /**
  * @typedef {object} Saved
- * @property {string} log  the id of the log
+ * @property {string | null} log  the id of the log
  * @property {number} cursor  the seq of the last record that is counted; -1 if none is
+ * @property {import('@millrace/offset-log/composing').Point[]} points  that prove it
  * @property {Map<number, Tally>} days
  */
 
@@ -45,9 +45,10 @@ class CountFiles {
   async readNow () {
     const found = await this.#read(NOW)
     if (found === null) return null
-    const { log, cursor, days } = found
+    // An earlier version wrote no points.
+    const { log, cursor, points = [[cursor]], days } = found
     const tallies = days.map((/** @type {any} */ { day, rows }) => [Number(parseDay(day)), new Tally(rows)])
-    return { log, cursor, days: new Map(tallies) }
+    return { log, cursor, points, days: new Map(tallies) }
   }
 
   /** @param {number} day @returns {Promise<Tally>} @throws {Problem} */
@@ -56,24 +57,19 @@ class CountFiles {
     return new Tally(found?.rows)
   }
 
-  /** The bytes of `now.json`, so that the counts may change while they are written. @param {Saved} saved */
-  encodeNow ({ log, cursor, days }) {
-    return encode({ log, cursor, days: [...days].map(([day, tally]) => ({ day: formatDay(day), rows: tally.rows() })) })
+  /**
+   * Replaces `now.json` by the counts at the call.
+   * @type {(saved: Omit<Saved, 'points'>, points: Promise<Saved['points']>) => Promise<void>}  `points`: given once the
+   *   log is durable up to the cursor
+   */
+  async writeNow ({ log, cursor, days }, points) {
+    const all = [...days].map(([day, tally]) => ({ day: formatDay(day), rows: tally.rows() }))
+    await this.#replace(NOW, { log, cursor, points: await points, days: all })
   }
 
-  /** @type {(day: number, tally: Tally) => Buffer} */
-  encodeDay (day, tally) {
-    return encode({ day: formatDay(day), rows: tally.rows() })
-  }
-
-  /** @param {Buffer} bytes */
-  async writeNow (bytes) {
-    await replaceFile(this.#storage, this.#pathOf(NOW), bytes)
-  }
-
-  /** @type {(day: number, bytes: Buffer) => Promise<void>} */
-  async writeDay (day, bytes) {
-    await replaceFile(this.#storage, this.#pathOf(`${formatDay(day)}.json`), bytes)
+  /** @type {(day: number, tally: Tally) => Promise<void>} */
+  async writeDay (day, tally) {
+    await this.#replace(`${formatDay(day)}.json`, { day: formatDay(day), rows: tally.rows() })
   }
 
   /** @param {string} name */
@@ -81,25 +77,20 @@ class CountFiles {
     return path.join(this.#folder, name)
   }
 
+  /** @type {(name: string, body: unknown) => Promise<void>} */
+  async #replace (name, body) {
+    const line = seal(MAGIC, Buffer.from(JSON.stringify(body)))
+    await replaceFile(this.#storage, this.#pathOf(name), Buffer.concat([line, NEW_LINE]))
+  }
+
   /** @param {string} name @returns {Promise<any>}  null if there is none */
   async #read (name) {
     const bytes = await readFile(this.#storage, this.#pathOf(name))
-    if (bytes === null) return null
-    const [, crc, json = ''] = LINE.exec(bytes.toString()) ?? []
-    if (crc === checksum(json)) return JSON.parse(json)
-    throw stale(`the file ${name} is damaged`)
+    const body = bytes && unseal(MAGIC, bytes.subarray(0, -1))
+    if (body) return JSON.parse(body.toString())
+    if (bytes !== null) throw stale(`the file ${name} is damaged`)
+    return null
   }
-}
-
-/** @param {unknown} body */
-function encode (body) {
-  const json = JSON.stringify(body)
-  return Buffer.from(`${MAGIC} ${checksum(json)} ${json}\n`)
-}
-
-/** @param {string} json */
-function checksum (json) {
-  return crc32(json).toString(16).padStart(8, '0')
 }
 
 /** The counts cannot be right. @param {string} reason */
