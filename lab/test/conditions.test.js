@@ -5,6 +5,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { createRandom, isLongRun, newPath } = require('@millrace/testkit')
 const { examine, openLog } = require('../campaigns/conditions/history')
+const { runHttp } = require('../campaigns/conditions/http')
 const { runKills } = require('../campaigns/conditions/kills')
 const { runPowerCuts } = require('../campaigns/conditions/power-cuts')
 const { loadModules, playSmallLog } = require('../campaigns/conditions/small-logs')
@@ -12,6 +13,7 @@ const { loadModules, playSmallLog } = require('../campaigns/conditions/small-log
 const seed = Number(process.env.MILLRACE_SEED) || (isLongRun ? Date.now() % 2 ** 31 : 1)
 const ROUND_COUNT = isLongRun ? 500 : 4
 const SMALL_COUNT = isLongRun ? 5000 : 20
+const HTTP_COUNT = isLongRun ? 50 : 1
 const LOG_COUNT = isLongRun ? 50 : 2
 
 tape(`conditions: none is broken after a power cut or a kill at any step (seed ${seed})`, async (t) => {
@@ -43,6 +45,16 @@ tape(`conditions: in small logs each answer is what a model says (seed ${seed})`
     for (const fault of faults) t.fail(`seed ${seed + log}: ${fault}`)
   }
   t.pass(`${count} histories`)
+})
+
+tape(`conditions: none is broken over HTTP, by threads, while the server is killed (seed ${seed})`, async (t) => {
+  let again = 0
+  for (let log = 0; log < HTTP_COUNT; log++) {
+    const { faults, againCount } = await runHttp(seed + log)
+    again += againCount
+    for (const fault of faults) t.fail(fault)
+  }
+  t.pass(`${again} requests were sent again`)
 })
 
 tape('conditions: one that was broken is seen, and so is a promise', async (t) => {

@@ -7,6 +7,7 @@ const { createIndex } = require('@millrace/index')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
+const { collect } = require('@millrace/testkit')
 
 const KEY_COUNT = 4
 const KINDS = ['checked', 'lines', 'segments']
@@ -135,24 +136,7 @@ async function pickSince (log, random, known, key) {
  * @returns {Promise<{ faults: string[], last: number }>}  `last`: the highest number of a record
  */
 async function examine (log, mustStay) {
-  const faults = []
-  const batches = new Map()
-  /** The last record of each key so far. @type {Map<number, number>} */
-  const newest = new Map()
-  let last = -1
-  for await (const { seq, value } of log.stream()) {
-    const { n, key, batch, since } = value
-    last = Math.max(last, n)
-    if (!batches.has(batch)) {
-      const before = newest.get(key) ?? -1
-      const isBroken = since !== null && before > since
-      if (isBroken) faults.push(`${seq}: ${key} after ${since} was at ${before}, and batch ${batch} is there`)
-      batches.set(batch, [])
-    }
-    batches.get(batch).push(n)
-    newest.set(key, seq)
-  }
-  for (const batch of mustStay) if (!batches.has(batch)) faults.push(`batch ${batch} was promised, and is missing`)
+  const { faults, newest, last } = findBroken(await collect(log.stream()), mustStay)
   for (const [key, seq] of newest) {
     const found = await log.last({ where: whereKey(key), values: false })
     if (found !== seq) faults.push(`the last record of ${key} is at ${found}, not ${seq}`)
@@ -160,7 +144,32 @@ async function examine (log, mustStay) {
   return { faults, last }
 }
 
+/**
+ * Which conditions are broken, by what the records say.
+ * @param {Array<{ seq: number, value: Value }>} records  all of the log, in order
+ * @param {Iterable<number>} mustStay  batches
+ * @returns {{ faults: string[], newest: Map<number, number>, last: number }}  `newest`: the last seq of each key
+ */
+function findBroken (records, mustStay) {
+  const faults = []
+  const batches = new Set()
+  /** The last record of each key so far. @type {Map<number, number>} */
+  const newest = new Map()
+  let last = -1
+  for (const { seq, value: { n, key, batch, since } } of records) {
+    last = Math.max(last, n)
+    const before = newest.get(key) ?? -1
+    const isBroken = !batches.has(batch) && since !== null && before > since
+    if (isBroken) faults.push(`${seq}: ${key} after ${since} was at ${before}, and batch ${batch} is there`)
+    batches.add(batch)
+    newest.set(key, seq)
+  }
+  for (const batch of mustStay) if (!batches.has(batch)) faults.push(`batch ${batch} was promised, and is missing`)
+  return { faults, newest, last }
+}
+
 exports.History = History
 exports.chooseSetting = chooseSetting
 exports.examine = examine
+exports.findBroken = findBroken
 exports.openLog = openLog

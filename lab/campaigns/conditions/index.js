@@ -1,12 +1,13 @@
 'use strict'
 // Appends with conditions by many callers, for as long as it is told: through power cuts; or by processes that are
-// killed; or to small logs in memory, whose answers a model judges.
-// Usage: node lab/campaigns/conditions [--seconds 60] [--seed N] [--kill | --small]
+// killed; or by threads over HTTP, to a server that is killed; or to small logs in memory, and a model judges.
+// Usage: node lab/campaigns/conditions [--seconds 60] [--seed N] [--kill | --http | --small]
 
 const path = require('node:path')
 const { parseArgs } = require('node:util')
 const { createRandom } = require('@millrace/testkit')
 const { seededRandom } = require('../../torture/seeded')
+const { runHttp } = require('./http')
 const { runKills } = require('./kills')
 const { runPowerCuts } = require('./power-cuts')
 const { loadModules, playSmallLog } = require('./small-logs')
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     kill: { type: 'boolean', default: false },
+    http: { type: 'boolean', default: false },
     small: { type: 'boolean', default: false }
   }
 })
@@ -32,11 +34,13 @@ const playWithCuts = (seed, round) => runPowerCuts(createRandom(seed + round))
 const playSmall = (seed, round) => playSmallLog(modules, seededRandom(seed, round))
 /** @type {Run} */
 const playKills = (seed, round) => runKills(seed + round)
+/** @type {Run} */
+const playHttp = (seed, round) => runHttp(seed + round)
 
 async function main () {
   const seed = Number(values.seed)
   const endMs = performance.now() + 1000 * Number(values.seconds)
-  const run = values.kill ? playKills : values.small ? playSmall : playWithCuts
+  const run = values.kill ? playKills : values.http ? playHttp : values.small ? playSmall : playWithCuts
   /** @type {Record<string, number>} */
   const sums = { rounds: 0, faults: 0 }
   while (performance.now() < endMs) {
