@@ -1,7 +1,7 @@
 'use strict'
 // The levels of a writer: what is done with the records of each, and how many there were.
 
-const { misuse } = require('@millrace/errors')
+const { LogError, misuse } = require('@millrace/errors')
 
 // More would be a mistake of the caller: they are all counted as one.
 const LEVEL_COUNT_MAX = 100
@@ -86,6 +86,7 @@ class Levels {
 
   /** @param {unknown} level */
   #addUnknown (level) {
+    refuseCondition(level)
     const isOwn = this.#all.length < LEVEL_COUNT_MAX && (typeof level === 'number' || typeof level === 'string')
     const name = isOwn ? String(level) : OTHER
     const known = this.#found.get(name)
@@ -136,5 +137,17 @@ class Levels {
   }
 }
 
+/**
+ * A record that was to be written on a condition must not be written without one.
+ * @param {any} level  that is not known
+ * @throws {LogError} ERR_NOT_SUPPORTED if it is options of `append`, with `if`
+ */
+function refuseCondition (level) {
+  if (typeof level !== 'object' || level?.if === undefined) return
+  throw new LogError('ERR_NOT_SUPPORTED', 'write: a log writer answers before a record is in the log, so it takes no ' +
+    'condition; await append of the log itself with if')
+}
+
 exports.Level = Level
 exports.Levels = Levels
+exports.refuseCondition = refuseCondition

@@ -132,6 +132,7 @@ class Writer {
    *   protected
    * @returns {boolean}  false if the queue was full at the call: `whenFull` says what became of the record, and
    *   `await drained()` slows the caller down
+   * @throws {LogError} ERR_NOT_SUPPORTED for a condition in place of the level
    */
   write (record, level = 'info') {
     const one = this.#levels.of(level)

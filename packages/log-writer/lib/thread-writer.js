@@ -5,6 +5,7 @@
 const { threadId } = require('node:worker_threads')
 const { checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
+const { refuseCondition } = require('./levels')
 const {
   BELL, BELL_HALF, BELL_OFF, CLOSED, CLOSING, DIVERTED, DROPPED, DROPPED_FROM_COUNT, DROPPED_FROM_MS, DROPPED_SEEN,
   DROPPED_TO_MS, FINAL, FLUSH, FLUSHED, HEAD, LEVEL_COUNT_MAX, MORE, OPEN, OWNER_THREAD, PUSHED, Ring, STATE, TAIL,
@@ -74,9 +75,10 @@ class Writer {
    * @param {unknown} record  a string or bytes are stored as they are; anything else is encoded now
    * @param {string | number} [level]  `'info'` by default
    * @returns {boolean}  false if the record was dropped
+   * @throws {LogError} ERR_NOT_SUPPORTED for a condition in place of the level
    */
   write (record, level = 'info') {
-    const index = this.#indexOf.get(level) ?? this.#levels.length
+    const index = this.#indexOf.get(level) ?? this.#ofUnknown(level)
     const data = typeof record === 'string' || record instanceof Uint8Array ? record : this.#encode(record)
     const size = typeof data === 'string' ? Buffer.byteLength(data) : data.length
     const { numbers } = this.#ring
@@ -87,6 +89,12 @@ class Writer {
     if (Atomics.load(this.#ring.words, STATE) !== OPEN && !this.#wasTaken()) return this.#divert(data)
     if (this.#isEager[index] ?? this.#isEagerByDefault) this.#awaitTaken(this.#options.eagerMs)
     return true
+  }
+
+  /** @param {unknown} level */
+  #ofUnknown (level) {
+    refuseCondition(level)
+    return this.#levels.length
   }
 
   /** @param {unknown} record */

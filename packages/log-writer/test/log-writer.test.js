@@ -43,6 +43,16 @@ tape('batches: records wait until there are enough, or enough bytes, or the olde
   await trickle.close()
 })
 
+tape('write: a condition is refused, and nothing is written without it', async (t) => {
+  const { log, writer } = await create()
+  t.throws(() => writer.write('1', { if: { where: [], since: -1 } }), { code: 'ERR_NOT_SUPPORTED' })
+  t.ok(writer.write('2', {}), 'a logger is not stopped by another unknown level')
+  await writer.flush()
+  t.deepEqual(log.records, ['2'])
+  checkCounts(t, writer)
+  await writer.close()
+})
+
 tape('flush: all earlier records are in the log, and synced unless that is left out', async (t) => {
   const { log, writer } = await create()
   for (let i = 0; i < 10; i++) writer.write(String(i))

@@ -242,6 +242,19 @@ tape('threads: the owner stops while a thread is in the middle of a write, which
   await opened.close()
 })
 
+tape('threads: a condition is refused, and nothing is written without it', async (t) => {
+  const opened = open()
+  await opened.log.ready()
+  const channel = opened.share.connect()
+  new Ring(channel.memory).words[OWNER_THREAD] = -1
+  const thread = ThreadWriter(channel)
+  t.throws(() => thread.write('1', { if: { where: [], since: -1 } }), { code: 'ERR_NOT_SUPPORTED' })
+  t.ok(thread.write('2', 'a level that nobody knows'))
+  t.equal(await thread.flush(), true)
+  t.deepEqual(await valuesOf(opened), [2])
+  await opened.close()
+})
+
 tape('threads: misuse, and the end of the owner', async (t) => {
   const opened = open()
   t.throws(() => shareWriter({}), { code: 'ERR_INVALID_ARGUMENT' })
