@@ -4,10 +4,13 @@
 
 const { fork } = require('node:child_process')
 const { once } = require('node:events')
+const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { collect, createRandom, inQuickRuns } = require('@millrace/testkit')
+const { jsonCodec } = require('@millrace/json-codec')
+const { collect, createRandom, inQuickRuns, newPath } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
+const { createIndex } = require('..')
 const { compare, createState, makeWhere, openLog } = require('./real-log')
 
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
@@ -140,3 +143,35 @@ tape(`followers: they answer as a scan does, whatever the writer does (seed ${se
   }
   t.ok(uses > 0, `${queries} queries; the index was used after ${uses} steps`)
 })
+
+for (const isOurs of [false, true]) {
+  const of = isOurs ? 'a log has written' : 'another program has written'
+  tape(`followers: a line of a text that ${of} is changed in place, and the index does not hide it`, async (t) => {
+    const file = newPath('events.jsonl')
+    const text = (users) => users.map((user, n) => `{"user":"${user}","n":${1000 + n}}\n`).join('')
+    const users = Array.from({ length: 900 }, (_, n) => `u${n % 3}`)
+    const options = { framing: 'lines', codec: jsonCodec }
+    if (!isOurs) fs.writeFileSync(file, text(users))
+    const writer = OffsetLog(file, { ...options, index: createIndex(['user']) })
+    if (isOurs) await writer.append(users.map((user, n) => ({ user, n: 1000 + n })))
+    await writer.index.ready()
+    await writer.close()
+    const log = OffsetLog(file, { ...options, flags: 'r', index: createIndex(['user']) })
+    await log.refresh()
+    await log.index.ready()
+    const where = { path: ['user'], equals: 'u9' }
+    t.equal(await log.count({ where }), 0)
+    // Behind the last whole page, so that no checksum says that it is damaged.
+    users[860] = 'u9'
+    const fd = fs.openSync(file, 'r+')
+    fs.writeSync(fd, text(users))
+    fs.closeSync(fd)
+    await log.refresh()
+    t.deepEqual((await collect(log.stream({ where, seqs: false }))).map(({ n }) => n), [1860], 'as a scan says')
+    t.equal(await log.count({ where }), 1)
+    await log.index.ready()
+    t.equal((await log.explain({ where })).scanned, null, 'it has read them anew')
+    t.equal(await log.count({ where }), 1)
+    await log.close()
+  })
+}

@@ -51,8 +51,13 @@ class Follower {
   #modified = { ms: NaN, seenMs: 0 }
   /** Why the last look failed: a live stream that comes to the end would wait for nothing. @type {Error | null} */
   failure = null
-  /** Called in the turn in which the log goes on in another file, or can be followed again. @type {() => void} */
+  /**
+   * Called in the turn in which the log goes on in another file, may have other lines, or can be followed again.
+   * @type {() => void}
+   */
   onReplaced = () => {}
+  /** Of a text file, at the last look. */
+  #size = -1
   /** How far an end that is being written anew has come, and since when. */
   #rewriting = { size: -1, atMs: 0 }
   /** Looks for another text file at the path. @type {NodeJS.Timeout | undefined} */
@@ -150,10 +155,18 @@ class Follower {
       const state = await this.#readState()
       if (lifecycle.isClosed) return
       const nowMs = performance.now()
+      const isWritten = state.modifiedMs !== this.#modified.ms && !Number.isNaN(this.#modified.ms)
       if (state.modifiedMs !== this.#modified.ms) this.#modified = { ms: state.modifiedMs, seenMs: nowMs }
       this.#isQuiet = nowMs - this.#modified.seenMs > QUIET_MS
       if (state.place === 'detached') throw detachedError(blocks.path)
-      if (this.#isOfLines) return this.#followLines(state)
+      if (this.#isOfLines) {
+        // Written, and no longer: some lines may be others now. What an index knows of them is read anew.
+        const isRewritten = isWritten && state.size === this.#size
+        this.#size = state.size
+        await this.#followLines(state)
+        if (isRewritten) this.#forgetLines()
+        return
+      }
       if (state.place === 'gone') {
         await this.#reopen()
       } else if (state.size < file.store.end) {
@@ -191,13 +204,22 @@ class Follower {
    * @param {boolean} [isOver]  whether another file has the name, so that nothing comes after this look
    */
   async #followLines ({ place, size }, isOver = false) {
-    const { blocks, store: { end } } = this.#file
-    if (size < end) throw replacedError(blocks.path, `was cut: it has ${size} bytes, of ${end} that were read`)
-    const err = await this.#follow()
-    if (err) throw isShortRead(err) ? replacedError(blocks.path, `was cut: it has less than the ${end} bytes that were read`) : err
+    const { blocks, store, store: { end } } = this.#file
+    const cut = (/** @type {string} */ found) => replacedError(blocks.path, `was cut: it has ${found} that were read`)
+    const found = size < end ? cut(`${size} bytes, of ${end}`) : await this.#follow()
+    const err = isShortRead(found) ? cut(`less than the ${end} bytes`) : found
+    // Its lines are others than those that were read, at the same seqs.
+    if ('failure' in store && err?.code === 'ERR_LOG_REPLACED') store.failure = err
+    if (err) throw err
     // While the path leads nowhere, its writer may still write the old file.
     if (isOver) throw replacedError(blocks.path, 'was replaced by another file')
     if (place === 'gone' && await isThere(this.#file, '')) await this.#followLines(await this.#readState(), true)
+  }
+
+  #forgetLines () {
+    const { store } = this.#file
+    if ('computedSums' in store) store.computedSums.clear()
+    this.onReplaced()
   }
 
   /**

@@ -41,6 +41,10 @@ class LinesStore extends PlainStore {
     this.beside = null
     /** The log was on stable storage up to here when it was opened, if the sums say so. */
     this.promisedEnd = 0
+    /** By page: the checksums that a proof has computed, as the table lacks them. @type {Map<number, number>} */
+    this.computedSums = new Map()
+    /** Why nothing more is read: another program has cut the file, or written it anew. @type {Error | null} */
+    this.failure = null
     /** Gets a record without waiting, if it can. */
     this.peek = new LinePeeker(this)
   }

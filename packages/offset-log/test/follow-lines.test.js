@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { failureOf, newPath, until } = require('@millrace/testkit')
+const { collect, failureOf, newPath, until } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const lines = (from, end, text = '') => Array.from({ length: end - from }, (_, i) => `{"n":${from + i}${text}}\n`).join('')
@@ -21,9 +21,9 @@ function follow (file) {
 }
 
 for (const [name, change, message] of [
-  ['cut', (file) => fs.truncateSync(file, 8), /was cut: it has 8 bytes, of 24 that were read/],
-  ['emptied, as copytruncate does', (file) => fs.truncateSync(file, 0), /was cut: it has 0 bytes/],
-  ['emptied and shorter again', (file) => fs.writeFileSync(file, lines(5, 7)), /was cut: it has 16 bytes/],
+  ['cut', (file) => fs.truncateSync(file, 8), /was cut: it has (8 bytes, of|less than the) 24 /],
+  ['emptied, as copytruncate does', (file) => fs.truncateSync(file, 0), /was cut: it has (0 bytes, of|less than the) 24 /],
+  ['emptied and shorter again', (file) => fs.writeFileSync(file, lines(5, 7)), /was cut: it has (16 bytes, of|less than the) 24 /],
   ['written anew, and as long', (file) => fs.writeFileSync(file, lines(5, 8)), /was written anew/],
   ['written anew, and longer', (file) => fs.writeFileSync(file, lines(4, 9)), /was written anew/],
   ['renamed, and made again, as logrotate does', (file) => {
@@ -51,6 +51,12 @@ for (const [name, change, message] of [
     t.deepEqual(seen, [0, 1, 2])
     fs.appendFileSync(file, lines(20, 60))
     t.equal((await failureOf(() => log.refresh())).code, 'ERR_LOG_REPLACED', 'for good')
+    const readAll = () => collect(log.stream({ seqs: false }))
+    const reads = [() => log.get(0), () => log.getMany([8]), () => log.count(), readAll]
+    const answers = await Promise.all(reads.map((read) => read().catch((err) => err.code)))
+    const isKept = /replaced by/.test(message.source)
+    const old = [{ n: 0 }, [{ n: 1 }], 3, [{ n: 0 }, { n: 1 }, { n: 2 }]]
+    t.deepEqual(answers, isKept ? old : old.map(() => 'ERR_LOG_REPLACED'), 'nor by reads that begin later')
     await log.close()
     const again = follow(file)
     const expected = fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line).n)

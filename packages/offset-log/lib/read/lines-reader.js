@@ -90,6 +90,7 @@ class LinesReader {
     const walk = this.#walk
     records.clear()
     for (;;) {
+      this.#error ??= this.#store.failure
       if (this.#error !== null) return cb(this.#error)
       this.#walkWindow(fileEnd)
       if (records.count > 0) return cb(null, records)

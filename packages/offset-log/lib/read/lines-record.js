@@ -21,7 +21,8 @@ const READ_SIZE_MAX = 64 * 1024
  * @param {FoundCallback} cb  ERR_RECORD_NOT_FOUND if no line begins there, ERR_LOG_CORRUPT if it is in a hole
  */
 function readLine (store, seq, cb) {
-  const { blocks: { path }, start, end } = store
+  const { blocks: { path }, start, end, failure } = store
+  if (failure !== null) return cb(failure)
   if (typeof seq !== 'number') return cb(misuse(`get: expected the seq of a record, got ${typeof seq}`))
   if (!Number.isSafeInteger(seq) || seq < start || seq >= end) return cb(notFound('get', path, seq))
   readSize(store, seq, WISH, cb)
@@ -141,8 +142,8 @@ class LinePeeker {
 
   /** Whether these bytes need not be compared with their checksums. @type {(start: number, end: number) => boolean} */
   #hasSeen (start, end) {
-    const { pages } = this.#store
-    return pages === null || pages.hasSeen(start, end)
+    const { pages, failure } = this.#store
+    return failure === null && (pages === null || pages.hasSeen(start, end))
   }
 
   /**

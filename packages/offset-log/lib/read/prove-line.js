@@ -9,17 +9,12 @@ const { CHUNK_PAGES } = require('./page-sums')
 
 /** @typedef {import('../lines-store').LinesStore} LinesStore */
 
-/** What the table does not have. @type {WeakMap<LinesStore, Map<number, number>>} */
-const computed = new WeakMap()
-
 /**
  * @type {(store: LinesStore, seq: number) => Promise<number>}
  * @throws {LogError} ERR_RECORD_NOT_FOUND
  */
 async function proveLine (store, seq) {
   const { data } = await toPromise((cb) => readLine(store, seq, cb))
-  const own = computed.get(store) ?? new Map()
-  computed.set(store, own)
   const last = countPages(seq)
   let crc = 0
   for (let page = 0; page < last;) {
@@ -29,18 +24,18 @@ async function proveLine (store, seq) {
     /** @type {number[]} */
     const crcs = []
     for (const end = Math.min(last, page + CHUNK_PAGES); page < end; page++) {
-      crcs.push(pages?.sumOf(page) || own.get(page) || await computeSum(store, page, own))
+      crcs.push(pages?.sumOf(page) || store.computedSums.get(page) || await computeSum(store, page))
     }
     crc = crc32(encodePages(crcs), crc)
   }
   return crc32(await promisesOf(store.blocks).read(last * SUMMED_SIZE, seq + data.length), crc)
 }
 
-/** @type {(store: LinesStore, page: number, own: Map<number, number>) => Promise<number>} */
-async function computeSum ({ blocks }, page, own) {
+/** @type {(store: LinesStore, page: number) => Promise<number>} */
+async function computeSum ({ blocks, computedSums }, page) {
   const start = page * SUMMED_SIZE
   const crc = crc32(await promisesOf(blocks).read(start, start + SUMMED_SIZE))
-  own.set(page, crc)
+  computedSums.set(page, crc)
   return crc
 }
 
