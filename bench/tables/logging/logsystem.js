@@ -10,7 +10,7 @@ const CONTEXT = { module: 'network', user: 'ana', ip: '192.168.0.17', context: {
 const buffered = {
   millrace: { bytes: PINO_BYTES }, pino: boom, 'pino-destination': boom, bare: { waiting: Math.floor(PINO_BYTES / SIZE) }, 'millrace-shared': {}
 }
-const large = { millrace: {}, pino: boom, 'pino-destination': boom }
+const large = { millrace: {}, 'millrace-lines': {}, pino: boom, 'pino-destination': boom }
 const lost = '1 MiB; pino: 4 KB'
 
 /**
@@ -34,13 +34,13 @@ const rows = [
   threads('test-2', '4 threads, 10,000 records each with context', '142,857/s', { threads: 4, context: CONTEXT, size: 300 }, fast),
   threads('test-3', '8 threads, 25,000 records each', '217,391/s', { threads: 8, count: 25_000 }, fast),
   rateRow('test-4', 'synchronous: each record is in the file when the call returns', 'nothing',
-    { millrace: { eager: WRITTEN }, pino: {}, 'pino-destination': {}, 'pino-roll': {}, python: {}, bare: {} },
+    { millrace: { eager: WRITTEN }, 'millrace-lines': { eager: WRITTEN }, pino: {}, 'pino-destination': {}, 'pino-roll': {}, python: {}, bare: {} },
     { size: SIZE, count: PER_THREAD }, { seed: '9,524/s', goal: { least: 3 * 9524 }, drawn: 'synchronous, a write each' }),
   rateRow('large-buffer', 'one thread, 100,000 records, at most 1 MiB in memory', lost, large, { size: SIZE, count: 100_000 }, { goal: { least: 500_000 } }),
 
   ...Object.entries({ 1: ['nothing', 23_800], 10: ['10 records', 208_333] }).map(([every, [lost, seed]]) => {
     return rateRow(`flush-${every}`, `100,000 messages of 100 bytes, a flush after every ${every}`, String(lost),
-      { millrace: {}, 'pino-destination': boom, bare: { waiting: Number(every) } },
+      { millrace: {}, 'millrace-lines': {}, 'pino-destination': boom, bare: { waiting: Number(every) } },
       { size: 100, count: 100_000, input: 'lines', flushEvery: Number(every) },
       { seed: `${seed.toLocaleString('en')}/s`, goal: { least: 3 * Number(seed) } })
   }),

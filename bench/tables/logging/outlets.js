@@ -76,12 +76,13 @@ function writeTo (log, options) {
 
 /**
  * Millrace's log writer.
- * @type {(folder: string, options: { waiting?: number, bytes?: number, eager?: any, fsync?: any }) => Promise<Outlet>}
+ * @typedef {{ waiting?: number, bytes?: number, eager?: any, fsync?: any, framing?: 'lines' }} MillraceOptions
+ * @type {(folder: string, options: MillraceOptions) => Promise<Outlet>}
  */
-async function openMillrace (folder, { waiting = 8192, bytes = 1024 * 1024, eager = {}, fsync }) {
+async function openMillrace (folder, { waiting = 8192, bytes = 1024 * 1024, eager = {}, ...log }) {
   // Where less may wait than a usual batch, the caller writes when the queue is full.
   const batch = { count: waiting < 512 ? waiting + 1 : 512, bytes: bytes < 64 * 1024 ? bytes + 1 : 64 * 1024 }
-  return writeTo(await openLog(folder, fsync && { fsync }), { batch, queue: { count: waiting, bytes }, eager })
+  return writeTo(await openLog(folder, log), { batch, queue: { count: waiting, bytes }, eager })
 }
 
 /** @param {string} folder @returns {Promise<Shared>} */
@@ -316,6 +317,7 @@ const standIns = { 'better-sqlite3': 'node:sqlite' }
 /** @type {Peer[]} */
 exports.parts = [
   { ...ours, name: 'millrace', label: 'Millrace', open: openMillrace },
+  { ...ours, name: 'millrace-lines', label: 'Millrace, lines', open: (folder, options) => openMillrace(folder, { ...options, framing: 'lines' }) },
   { ...ours, name: 'millrace-shared', label: 'Millrace, one log', open: openThread, share: shareMillrace },
   { ...ours, name: 'millrace-pino', label: 'pino on Millrace', packages: ['@millrace/pino', 'pino'], open: openMillracePino },
   { name: 'sqlite', label: 'SQLite', kind: 'database', packages: ['better-sqlite3'], standIns, open: openSqlite, count: countSqlite, findPackages: findSqlite },
