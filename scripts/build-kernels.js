@@ -10,7 +10,8 @@ const root = path.join(__dirname, '..')
 const LINE_SIZE = 100
 /** Sources, and what is made of them. */
 const KERNELS = [
-  ['packages/where/lib/find.wat', 'packages/where/lib/find-wasm.js']
+  ['packages/where/lib/find.wat', 'packages/where/lib/find-wasm.js'],
+  ['packages/index/lib/json.wat', 'packages/index/lib/json-wasm.js']
 ]
 
 /**

@@ -12,7 +12,11 @@ const { addValue } = require('./value-keys')
  * @typedef {import('./hash').Hasher} Hasher
  * @typedef {ArrayLike<number>} Numbers
  * @typedef {{ buffer: Buffer, count: number, seqs: Numbers, starts: Numbers, ends: Numbers }} Records
- * @typedef {{ add: (buf: Buffer, words: DataView, start: number, end: number, block: KeySink) => void }} Keys
+ * @typedef {(records: Records, words: DataView, first: number, block: Block) => number} AddRecords
+ *
+ * @typedef {object} Keys
+ * @property {(buf: Buffer, words: DataView, start: number, end: number, block: KeySink) => void} add
+ * @property {AddRecords} [addRecords]  faster than one by one; otherwise as below
  */
 
 /** For any codec: the record is decoded. */
@@ -66,8 +70,10 @@ function createKeys (codec, paths, hasher) {
  * @param {Block} block
  * @returns {number}  the index of the first one that was not added
  */
-function addRecords (keys, { buffer, count, seqs, starts, ends }, first, block) {
+function addRecords (keys, records, first, block) {
+  const { buffer, count, seqs, starts, ends } = records
   const words = new DataView(buffer.buffer, buffer.byteOffset, buffer.length)
+  if (keys.addRecords !== undefined) return keys.addRecords(records, words, first, block)
   let index = first
   for (; index < count && block.hasRoom(seqs[index]); index++) {
     block.begin(seqs[index])

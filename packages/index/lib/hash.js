@@ -49,6 +49,11 @@ class Hasher {
     this.high = 0
   }
 
+  /** What the hashes depend on, for who makes them elsewhere. */
+  get seeds () {
+    return [this.#first, this.#second, this.#mask]
+  }
+
   /**
    * Of a text by its UTF-8.
    * @param {DataView} words  of the same bytes as `buf`

@@ -1,16 +1,18 @@
 'use strict'
 // The keys of a record in JSON, from its bytes: one pass, which checks the grammar and makes no values but those at the
 // declared paths. A text that is no JSON, or that has a declared key twice, is told as odd: an odd record is a
-// candidate of every query, so the filter itself decides.
+// candidate of every query, so the filter itself decides. Of many records at once a kernel scans those that are usual.
 
 const { isUtf8 } = require('node:buffer')
 const { FALSE, NULL, TRUE } = require('./hash')
+const { CONSTANTS, NUMBER, OBJECT, OTHER_TEXT, TEXT, createScanner } = require('./json-kernel')
 const { addConstant, addNumber, addTime } = require('./value-keys')
 
 /**
  * @typedef {import('./hash').Hasher} Hasher
  * @typedef {import('./paths').Node} Node
  * @typedef {import('./block').KeySink} KeySink
+ * @typedef {NonNullable<ReturnType<typeof createScanner>>} Scanner
  */
 
 const [QUOTE, BACKSLASH, COMMA, COLON, MINUS, PLUS, DOT] = Buffer.from('"\\,:-+.')
@@ -34,6 +36,7 @@ const INVALID = new Error('no JSON text')
 class JsonKeys {
   #root
   #hasher
+  #scanner
   /** @type {Buffer} */
   #buf = Buffer.alloc(0)
   /** @type {DataView} */
@@ -54,6 +57,55 @@ class JsonKeys {
   constructor (root, hasher) {
     this.#root = root
     this.#hasher = hasher
+    this.#scanner = createScanner(root, hasher)
+  }
+
+  /** @type {import('./extract').AddRecords} */
+  addRecords (records, words, first, block) {
+    const { buffer, count, seqs, starts, ends } = records
+    const scanner = this.#scanner
+    let index = first
+    let taken = scanner === null ? count : first
+    for (; index < count && block.hasRoom(seqs[index]); index++) {
+      block.begin(seqs[index])
+      const [start, end] = [starts[index], ends[index]]
+      if (index === taken) taken = /** @type {Scanner} */ (scanner).take(records, index)
+      const found = scanner === null || index >= taken ? -1 : scanner.scan(start, end)
+      if (found >= 0) this.#addFound(/** @type {Scanner} */ (scanner), found, buffer, words, end, block)
+      else this.add(buffer, words, start, end, block)
+      // One that is too large is not taken.
+      if (taken === index) taken++
+    }
+    return index
+  }
+
+  /** @type {(scanner: Scanner, found: number, buf: Buffer, words: DataView, end: number, block: KeySink) => void} */
+  #addFound (scanner, found, buf, words, end, block) {
+    this.#buf = buf
+    this.#words = words
+    this.#end = end
+    this.#block = block
+    for (let index = 0; index < found; index++) {
+      const node = scanner.nodeOf(index)
+      const kind = scanner.kindOf(index)
+      if (kind === TEXT) {
+        scanner.setHash(index)
+        block.addKey(node.slots, this.#hasher)
+        continue
+      }
+      const start = this.#at = scanner.startOf(index)
+      if (kind === OTHER_TEXT) {
+        this.#scanString(start)
+        this.#addText(node, start, this.#stringEnd)
+      } else if (kind === NUMBER) {
+        addNumber(node, this.#scanNumber(), this.#hasher, block)
+      } else if (kind === OBJECT) {
+        this.#at = scanner.endOf(index)
+        this.#addObjectTime(node, start)
+      } else {
+        addConstant(node.slots, CONSTANTS[kind], this.#hasher, block)
+      }
+    }
   }
 
   /**

@@ -16,6 +16,9 @@ const PATHS = parsePaths(['a', 'b', { path: 'key', range: true }, { path: 'a', e
   { path: [], each: true }, ['a.b'], { path: 'b.key', each: true, range: true }, ['x'.repeat(40)], 'time', { path: 'root', range: true }])
 const WITH_HALF_PAIRS = parsePaths(['a', ['\ufffd'], { path: ['\ud800'], range: true }])
 
+/** Of all records at once WebAssembly scans the usual ones, unless a path has an index of an array. */
+const USUAL_PATHS = PATHS.filter(({ steps, each }) => ![...steps, ...each ?? []].some((step) => typeof step === 'number'))
+
 /** What is in the columns of a block, as text. */
 function describe (block) {
   const column = ({ short, low, high, ordinals, count }) => {
@@ -64,7 +67,7 @@ for (const [name, codec] of [['JSON', jsonCodec], ['binary', binaryCodec]]) {
   tape(`extract: from ${name} in place, the keys are those of the decoded records`, (t) => {
     const seed = Date.now() & 0xffff
     const random = createRandom(seed)
-    for (const paths of [PATHS, WITH_HALF_PAIRS]) {
+    for (const paths of [PATHS, USUAL_PATHS, WITH_HALF_PAIRS]) {
       for (let round = 0; round < count / 100; round++) {
         const records = Array.from({ length: 100 }, () => encodeOne(codec, random))
         const [found, expected] = [codec, asOther(codec)].map((codec) => describe(extract(codec, paths, records)))
@@ -130,6 +133,104 @@ tape('extract: JSON that was damaged is odd exactly if it does not parse', (t) =
     if (isOdd === isValid) return t.end(t.fail(`seed ${seed}: ${text}`))
   }
   t.pass(`seed ${seed}`)
+  t.end()
+})
+
+/** One record after the other. */
+function extractSingly (paths, buffer, starts, ends) {
+  const block = new Block(paths, 0)
+  const keys = createKeys(jsonCodec, paths, hasher)
+  const words = new DataView(buffer.buffer, buffer.byteOffset, buffer.length)
+  for (const [index, start] of starts.entries()) {
+    block.begin(index)
+    keys.add(buffer, words, start, ends[index], block)
+  }
+  return block
+}
+
+/** Records of JSON, one after the other in a buffer, with other bytes between them. */
+function layOut (random, records, between) {
+  const [starts, ends] = [[], []]
+  const parts = [Buffer.alloc(random(3), 0x20)]
+  let at = parts[0].length
+  for (const record of records) {
+    const gap = Buffer.from(between[random(between.length)])
+    starts.push(at)
+    ends.push(at += record.length)
+    at += gap.length
+    parts.push(record, gap)
+  }
+  return { buffer: Buffer.concat(parts), count: records.length, seqs: starts.map((_, index) => index), starts, ends }
+}
+
+/** @returns {number}  the first record whose keys are others if all are scanned at once; -1 if there is none */
+function findOther (paths, records) {
+  const block = new Block(paths, 0)
+  addRecords(createKeys(jsonCodec, paths, hasher), records, 0, block)
+  if (describe(block) === describe(extractSingly(paths, records.buffer, records.starts, records.ends))) return -1
+  return records.starts.findIndex((start, index) => {
+    const one = { ...records, count: 1, seqs: [0], starts: [start], ends: [records.ends[index]] }
+    const own = new Block(paths, 0)
+    addRecords(createKeys(jsonCodec, paths, hasher), one, 0, own)
+    return describe(own) !== describe(extractSingly(paths, records.buffer, one.starts, one.ends))
+  })
+}
+
+tape('extract: of many records of JSON at once the keys are those of each by itself, also of damaged ones', (t) => {
+  const seed = Date.now() & 0xffff
+  const random = createRandom(seed)
+  const alphabet = Buffer.from('{}[],:"\\ue0129.-+tfn\n \ta\xff\0')
+  const damage = (bytes) => {
+    for (let left = random(3); left > 0; left--) bytes[random(bytes.length)] = alphabet[random(alphabet.length)]
+    return random(8) === 0 ? bytes.subarray(0, random(bytes.length)) : bytes
+  }
+  const make = () => {
+    const some = () => makeValue(random, 1)
+    const value = random(3) === 0 ? makeValue(random) : { a: makeValue(random, 2), key: some(), b: [{ key: some() }] }
+    const bytes = Buffer.from(JSON.stringify(value, null, random(3)) ?? 'null')
+    return random(2) === 0 ? damage(bytes) : bytes
+  }
+  for (let round = 0; round < count / 100; round++) {
+    const records = layOut(random, Array.from({ length: 50 }, make), ['', ' ', '5', '.5', 'e1', '\n\n', '"', '}', ',', '\0', 'x'])
+    const index = findOther(USUAL_PATHS, records)
+    if (index >= 0) return t.end(t.fail(`seed ${seed}: ${records.buffer.subarray(records.starts[index], records.ends[index])}`))
+  }
+  t.pass(`seed ${seed}`)
+  t.end()
+})
+
+tape('extract: records of JSON that are large, deep, or have many keys', (t) => {
+  const random = createRandom(5)
+  const nested = (depth, text) => Buffer.from('{"a":['.repeat(depth) + text + ']}'.repeat(depth))
+  const long = 'x'.repeat(40)
+  const texts = [
+    ...[15, 16, 17, 31, 32, 33, 60].map((size) => `{"a":"${'y'.repeat(size)}","b":"${'é'.repeat(size)}","key":"${'z'.repeat(size - 1)}\\n"}`),
+    `{"${long}":1,"${long.slice(1)}y":2,"${long.slice(1)}":3,"y${long.slice(1)}":4}`, `{"${long}":1,"${long}":2}`,
+    JSON.stringify({ a: Array.from({ length: 3000 }, (_, index) => index), b: 'after' }), JSON.stringify({ a: 'x'.repeat(70_000), b: 1 }),
+    JSON.stringify({ a: 'x'.repeat(65_530 - 8) }), JSON.stringify({ a: 'x'.repeat(65_536 - 8) }), JSON.stringify({ a: 'x'.repeat(65_537 - 8) }),
+    '1', '12', '"a"', 'true', '{"a":truE}', '{"a":falsE}', '{"a":nulL}', '{"\\u0061":1,"a":2}', '{"c":{"\\n":1},"a":2}', ' {"a":1} ', '{}', '[]'
+  ]
+  const records = [...texts.map((text) => Buffer.from(text)), ...[1, 31, 32, 33, 40, 600].map((depth) => nested(depth, '"x"'))]
+  for (let round = 0; round < 20; round++) {
+    const shuffled = Array.from({ length: 60 }, () => records[random(records.length)])
+    t.equal(findOther(USUAL_PATHS, layOut(random, shuffled, ['', '1', ' ', '"'])), -1)
+  }
+  t.end()
+})
+
+tape('extract: two indexes in turn, with other paths and hashes', (t) => {
+  const paths = [parsePaths(['a']), parsePaths(['b', 'a'])]
+  const keys = paths.map((one, index) => createKeys(jsonCodec, one, new Hasher(Buffer.from(`key ${index}`.padEnd(16)))))
+  const buffer = Buffer.from('{"a":"x","b":"y"}')
+  const records = { buffer, count: 1, seqs: [0], starts: [0], ends: [buffer.length] }
+  const found = [0, 1, 0, 1].map((index) => {
+    const block = new Block(paths[index], 0)
+    addRecords(keys[index], records, 0, block)
+    return describe(block)
+  })
+  t.equal(found[0], found[2])
+  t.equal(found[1], found[3])
+  t.notEqual(JSON.parse(found[0]).keys[0][0], JSON.parse(found[1]).keys[1][0])
   t.end()
 })
 
