@@ -45,7 +45,7 @@ function hedge ({ runs, spread, load = {} }) {
   const widest = Math.max(0, ...spread)
   const drift = Math.max(...calibration) / Math.min(...calibration)
   const busy = [
-    average > LOAD_MAX ? `${formatShare(average)} of each core was in use before the run` : '',
+    average > LOAD_MAX ? `the load was ${average.toFixed(1)} for each core before the run` : '',
     steal > STEAL_MAX ? `its host took ${formatShare(steal)} of the time` : '',
     drift > DRIFT_MAX ? `the same loop took up to ${drift.toFixed(2)} times as long` : ''
   ].filter(Boolean)
@@ -64,9 +64,14 @@ function hedge ({ runs, spread, load = {} }) {
   return {
     isWeak,
     verb: (verb, plain) => isWeak ? `seems to ${plain}` : verb,
-    title: (title) => isWeak ? `${first.toUpperCase()}${others.join('')}: ${title.replace(/^(A|The) /, (word) => word.toLowerCase())}` : title,
+    title: (title) => isWeak ? `${first.toUpperCase()}${others.join('')}: ${startSmall(title)}` : title,
     footer
   }
+}
+
+/** Of what is not the name of the product. @param {string} title */
+function startSmall (title) {
+  return title.startsWith('Millrace') ? title : title[0].toLowerCase() + title.slice(1)
 }
 
 /** @param {number} share */

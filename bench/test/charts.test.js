@@ -154,7 +154,7 @@ tape('hedge: single runs, a wide spread and a busy machine are said, and change 
     [{ runs: [1, 1] }, 'One run: it', '2 of 2 cases ran only once.'],
     [{ runs: [1, 5] }, 'Single runs: it', '1 of 2 cases ran only once.'],
     [{ spread: [0.1, 0.51] }, 'Wide spread: it', 'The runs of a case differ by up to 51% of their median.'],
-    [{ load: { ...load, average: 0.6 } }, 'Busy machine: it', 'The machine was busy: 60% of each core was in use before the run.'],
+    [{ load: { ...load, average: 0.6 } }, 'Busy machine: it', 'The machine was busy: the load was 0.6 for each core before the run.'],
     [{ load: { ...load, steal: 0.06 } }, 'Busy machine: it', 'The machine was busy: its host took 6% of the time.'],
     [{ load: { calibration: [20, 23] } }, 'Busy machine: it', 'The machine was busy: the same loop took up to 1.15 times as long.'],
     [{ load: { calibration: [23, 20] } }, 'Busy machine: it', 'The machine was busy: the same loop took up to 1.15 times as long.']

@@ -65,7 +65,7 @@ better-sqlite3. Writes data/ingest.csv, images/ingest.* and images/ingest-latenc
     ingest: (results, shown) => drawFigures(results, shown, {
       ...drawing,
       unit: 'rate',
-      title: 'Events over HTTP: the same requests to Millrace and to other servers',
+      title: 'The same events over HTTP, to Millrace and to other servers',
       subtitle: 'Thousands of events a second: longer is better. Each panel has its own scale, from zero.',
       footer: ['Behind each bar: what an answer means. better-sqlite3 and the empty server answer before they store, in every panel.'],
       format: formatThousands
@@ -73,7 +73,7 @@ better-sqlite3. Writes data/ingest.csv, images/ingest.* and images/ingest-latenc
     'ingest-latency': (results, shown) => drawFigures(results, shown, {
       ...drawing,
       unit: 'ms',
-      title: 'Events over HTTP: how long the slowest request of a hundred waits',
+      title: 'How long the slowest of a hundred requests over HTTP waits',
       subtitle: 'Milliseconds: shorter is better. Each panel has its own scale, from zero.',
       footer: ['Behind each bar: what an answer means. 30 connections, each sends the next request when it has its answer.'],
       format: formatDigits
