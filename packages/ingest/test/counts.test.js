@@ -9,7 +9,7 @@ const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { createRandom, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
+const { createRandom, inQuickRuns, temporaryFolder, until } = require('@millrace/testkit')
 const { createKey } = require('..')
 const { Counter } = require('../lib/counts/counter')
 const { recordCodec } = require('../lib/record')
@@ -210,10 +210,10 @@ tape('counts: a quota drops no event that is not counted; a day that was dropped
 })
 
 /** A log of 1 MiB and the counter of its events. */
-async function openCounter (t, folder = temporaryFolder()) {
+async function openCounter (t, folder = temporaryFolder(), storage = fileStorage) {
   const log = SegmentedLog(path.join(folder, 'log'), { codec: recordCodec, maxSize: 1024 * 1024, segmentSize: 100_000 })
   const counter = new Counter(log, {
-    storage: fileStorage, folder: path.join(folder, 'counts'), eventsPerDay: 10, unsavedSize: 250_000, onFailure: t.error
+    storage, folder: path.join(folder, 'counts'), eventsPerDay: 10, unsavedSize: 250_000, onFailure: t.error
   })
   await counter.open()
   await counter.catchUp()
@@ -247,6 +247,35 @@ tape('counts: they fit a log that was opened again after its last records were d
   // It fails the test if the counts do not fit.
   const again = await openCounter(t, folder)
   t.ok(again.log.since.value < end, 'since has fallen')
+  await again.counter.close()
+  await again.log.close()
+})
+
+tape('counts: what was counted again while the counts before were being saved is saved, too', async (t) => {
+  let release = null
+  const storage = { ...fileStorage, rename: (from, to, cb) => { release = () => fileStorage.rename(from, to, cb) } }
+  const folder = temporaryFolder()
+  const { log, counter } = await openCounter(t, folder, storage)
+  const [record] = encodeRecords(Date.now(), [JSON.stringify({ source: 's', event: 'e' })], null)
+  const seqs = []
+  for (let count = 0; count < 2; count++) {
+    const events = counter.admit(Date.now(), ['s', 'e'])
+    seqs.push(await log.append(record))
+    counter.written(events, record.length, null, seqs[count])
+  }
+  const total = async () => (await counter.readDay(counter.listDays()[0]))[0][2]
+  const saving = counter.save()
+  await until(() => release !== null)
+  await log.del(seqs[0])
+  const counting = counter.recount()
+  await until(async () => await total() === 1)
+  storage.rename = fileStorage.rename
+  release()
+  await Promise.all([saving, counting])
+  await counter.close()
+  await log.close()
+  const again = await openCounter(t, folder)
+  t.deepEqual((await again.counter.readDay(again.counter.listDays()[0])).map(([,, count]) => count), [1])
   await again.counter.close()
   await again.log.close()
 })

@@ -11,6 +11,7 @@
 // is built again by itself: the days that the log has dropped would be lost.
 
 const { clearTimeout, setTimeout } = require('node:timers')
+const { Turns } = require('@millrace/flow')
 const { findDoubt, readPoints } = require('@millrace/offset-log/composing')
 const { Problem, unavailable } = require('../problem')
 const { decodeRecord } = require('../record')
@@ -63,14 +64,14 @@ class Counter {
   #catchingUp = null
   /** @type {Promise<import('./recount').Recounted> | null} */
   #recounting = null
-  /** One change of the files at a time. @type {Promise<any>} */
-  #turn = Promise.resolve()
+  /** Of the files. */
+  #changes = new Turns()
   #isSaving = false
   /** @type {NodeJS.Timeout | null} */
   #timer = null
   /** Ends reading when the log is closed or opened again. */
   #reading = new AbortController()
-  /** How often the log was opened again. */
+  /** How often the log was opened again, or counted again: what was saved of the counts before is not what there is. */
   #epoch = 0
 
   /** @param {Log} log  that is open  @param {CounterOptions} options */
@@ -92,7 +93,7 @@ class Counter {
     this.#log = log
     this.#epoch++
     this.#reading = new AbortController()
-    await this.#inTurn(() => this.#load())
+    await this.#changes.run(() => this.#load())
   }
 
   async #load () {
@@ -254,7 +255,7 @@ class Counter {
   save () {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
-    return this.#inTurn(() => this.#save())
+    return this.#changes.run(() => this.#save())
   }
 
   async #save () {
@@ -287,17 +288,6 @@ class Counter {
       this.#filed.add(day)
       if (isSame()) this.#days.delete(day)
     }
-  }
-
-  /**
-   * @template T
-   * @param {() => Promise<T>} action
-   * @returns {Promise<T>}
-   */
-  #inTurn (action) {
-    const result = this.#turn.catch(() => {}).then(action)
-    this.#turn = result
-    return result
   }
 
   /** The days with counts, in order. @returns {number[]} */
@@ -345,7 +335,7 @@ class Counter {
     if (this.#broken === null) await this.catchUp()
     await recount.begin()
     do {
-      await recount.readOn(isKnown, (day, tally) => this.#inTurn(async () => {
+      await recount.readOn(isKnown, (day, tally) => this.#changes.run(async () => {
         // A file must not have an event that lies beyond the saved cursor: after a crash it would be counted again.
         const isCounted = this.#broken !== null || this.#cursor >= Number(this.#log.since.value)
         if (!isCounted || isLive(day)) return false
@@ -370,6 +360,7 @@ class Counter {
     for (const day of filed) this.#filed.add(day)
     this.#cursor = cursor
     this.#saved = null
+    this.#epoch++
     this.#broken = null
     this.#isCurrent = true
   }
