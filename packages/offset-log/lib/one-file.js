@@ -117,6 +117,15 @@ class Source {
     return this.#file.follower?.failure ?? null
   }
 
+  /**
+   * If another process writes the file: calls back when records that were read may be others now.
+   * @param {() => void} onReplaced
+   */
+  watchReplaced (onReplaced) {
+    const { follower } = this.#file
+    if (follower !== null) follower.onReplaced = onReplaced
+  }
+
   /** If another process writes the file: finds what it had appended before the call. @returns {Promise<void>} */
   async refresh () {
     const { follower } = this.#file

@@ -175,6 +175,7 @@ class Core {
     segment.isActive = true
     segment.isOwn = true
     this.#activeSource = segments.noteOpen(segment, log)
+    this.#activeSource.watchReplaced(() => segments.onReplaced(segment))
     this.#forget()
     const stops = [
       log.since((/** @type {number} */ seq) => { if (seq !== -1) this.#show(segment.base + seq) }),

@@ -119,6 +119,7 @@ class Log extends BaseLog {
     } else this.#following = new Following(this.#core)
     this._indexing?.open({ ...this.#core.indexParts, sync: () => this.sync() }, [this.since, this.durable])
     segments.onGone = ({ base, next }) => this._indexing?.index?.dropped({ from: base, to: next?.base ?? base })
+    segments.onReplaced = ({ base, next }) => this._indexing?.index?.dropped({ from: base, to: next?.base ?? Infinity })
   }
 
   /** The last record in front of the newest segment, if that has none: -1 if there is none. */

@@ -121,6 +121,8 @@ class Segments {
   failure = null
   /** Told of each segment whose records are gone, all or all but chosen ones. @type {(segment: Segment) => void} */
   onGone = ignore
+  /** Gets one whose records may be others now. @type {(segment: Segment) => void} */
+  onReplaced = ignore
 
   /**
    * @param {string} folder

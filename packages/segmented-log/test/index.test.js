@@ -516,6 +516,30 @@ tape('index: a segment that cannot be read is scanned each time, and the others 
   await again.close()
 })
 
+tape('index, lines: a line of the newest segment that is changed in place is not hidden from a follower', async (t) => {
+  const folder = newPath('logs')
+  const options = { framing: 'lines', codec: jsonCodec, segmentSize: 4000, index: createIndex(['user']) }
+  const writer = SegmentedLog(folder, options)
+  for (let n = 0; n < 150; n++) await writer.append({ user: `u${n % 3}`, n, text: 'x'.repeat(40) })
+  await writer.index.ready()
+  const { path: newest } = (await writer.segments()).at(-1)
+  await writer.close()
+  const log = SegmentedLog(folder, { ...options, flags: 'r' })
+  await log.refresh()
+  await log.index.ready()
+  const where = { path: 'user', equals: 'u9' }
+  t.equal(await log.count({ where }), 0)
+  const fd = fs.openSync(newest, 'r+')
+  fs.writeSync(fd, fs.readFileSync(newest, 'utf8').replace(/"u\d"/, '"u9"'))
+  fs.closeSync(fd)
+  await log.refresh()
+  t.equal((await collect(log.stream({ where }))).length, 1, 'as a scan says')
+  t.equal(await log.count({ where }), 1)
+  await log.index.ready()
+  t.equal(await log.count({ where }), 1, 'nor once it is indexed again')
+  await log.close()
+})
+
 tape('index: what is no index is refused; without one, explain says so', async (t) => {
   for (const index of [null, true, [], {}, { open: 1 }]) {
     t.throws(() => SegmentedLog(newPath('logs'), { index }), { code: 'ERR_INVALID_ARGUMENT', message: /SegmentedLog: index/ })
