@@ -8,12 +8,13 @@
  * @typedef {object} Call
  * @property {number} id  each of its records has it
  * @property {number} count  of its records
+ * @property {any[]} values
  * @property {any} where  null without a condition
  * @property {number} since
  * @property {number} calledAt
  * @property {number} answeredAt
  * @property {number[] | null} seqs  if it was accepted
- * @property {any} err  if it was not
+ * @property {any} [err]  if it was not
  */
 
 /** Whether a record matches. @param {any} filter  as of `append` @param {any} value */
@@ -61,13 +62,13 @@ function judge ({ calls, deleted, dropped = new Map() }, found) {
     else if (call.err?.code === 'ERR_APPEND_CONDITION') faults.push(`call ${id} was refused, and its record is at ${seq}`)
   }
   for (const call of calls) {
-    const fault = call.seqs === null ? judgeRefused(call, all, deleted) : judgeAccepted(call, all, deleted)
+    const fault = call.seqs === null ? judgeRefused(call, all, deleted) : judgeAccepted(call, all, deleted, dropped)
     if (fault !== null) faults.push(`call ${call.id}, ${JSON.stringify(call.where)?.slice(0, 300)} since ${call.since}: ${fault}`)
   }
   return faults
 }
 
-function judgeAccepted ({ id, count, where, since, calledAt, answeredAt, seqs }, all, deleted) {
+function judgeAccepted ({ id, count, where, since, calledAt, answeredAt, seqs }, all, deleted, dropped) {
   if (seqs.length !== count) return `${count} records have ${seqs.length} seqs`
   for (const [n, seq] of seqs.entries()) {
     const value = all.get(seq)
@@ -75,8 +76,8 @@ function judgeAccepted ({ id, count, where, since, calledAt, answeredAt, seqs },
   }
   if (where === null || count === 0) return null
   for (const [seq, value] of all) {
-    // Whether it was seen before it was deleted depends.
-    const isGone = deleted.has(seq) && deleted.get(seq).calledAt < answeredAt
+    // Whether it was seen before it was deleted depends; nobody says when records are dropped.
+    const isGone = dropped.has(seq) || (deleted.has(seq) && deleted.get(seq).calledAt < answeredAt)
     if (seq > since && seq < seqs[0] && !isGone && isMatch(where, value)) {
       return `accepted at ${seqs[0]}, but ${seq} matches: ${JSON.stringify(value)}`
     }

@@ -7,9 +7,13 @@ const { SimulatedDisk } = require('@millrace/testkit')
 const { judge } = require('./model')
 
 const FOLDER = '/logs'
+const SEGMENT_SIZE = 34_000
 /** Of one log. */
 const HISTORIES_MAX = 24
 const CALLERS_MAX = 4
+/** So many calls are asked about again, of so many that came last. */
+const ASKED_AGAIN = 6
+const ASKED_AGAIN_MAX = 40
 const KEYS = ['a', 'b', 'é\ud83d\ude00', '\ud800', '\ufffd', '"\\u0041"\n', '', 'a.b', '0']
 const NUMBERS = [0, -0, 1, -1, 0.1, 2 ** 53, 2 ** 53 + 2, -(2 ** 60), 1e300, 5e-324]
 const PATHS = ['key', { path: 'tags', each: true }, { path: 'price', range: true }, { path: 'parts', each: 'id' }]
@@ -36,8 +40,10 @@ async function playSmallLog (modules, random) {
   await story.open()
   const histories = 1 + random(HISTORIES_MAX)
   for (let history = 0; history < histories && !story.isBroken; history++) {
-    await story.play(history)
+    // Beside the callers, or between them.
+    await Promise.all([story.play(history), random(4) === 0 && story.maintain()])
     if (random(3) === 0) await story.maintain()
+    if (random(4) === 0 && !story.isBroken) await story.askAgain()
     if (random(20) === 0) await story.reopen()
   }
   const faults = await story.end()
@@ -53,10 +59,13 @@ async function playSmallLog (modules, random) {
 
 class Story {
   calls = []
+  /** Of calls. */
+  count = 0
   /** By history: where it began. */
   begins = []
   deleted = new Map()
   isBroken = false
+  hasDropped = false
   now = 0
   /** Whether a write fails now and then. */
   mayFail = false
@@ -89,7 +98,7 @@ class Story {
     if (tuning !== null) options.index = modules.createIndex(PATHS, { tuning })
     const framing = kind.includes('lines') ? 'lines' : kind.startsWith('segments') ? 'checked' : kind
     const isSegmented = kind.startsWith('segments')
-    if (isSegmented) this.log = modules.SegmentedLog(FOLDER, { ...options, framing, segmentSize: 34_000 })
+    if (isSegmented) this.log = modules.SegmentedLog(FOLDER, { ...options, framing, segmentSize: SEGMENT_SIZE })
     else this.log = modules.OffsetLog(`${FOLDER}/log`, { ...options, framing })
     if (this.setting.isFailing || this.random(2) === 0) await this.log.ready()
     this.mayFail = this.setting.isFailing
@@ -98,7 +107,7 @@ class Story {
   async reopen () {
     this.mayFail = false
     await this.log.close().catch(() => { this.isBroken = true })
-    if (!this.isBroken) await this.open()
+    await this.open()
   }
 
   /** Callers who race for the keys of one history. @param {number} history  its number */
@@ -121,31 +130,52 @@ class Story {
   }
 
   async append ({ group, keys, known }) {
-    const { random, log } = this
+    const { random } = this
     const key = keys[random(keys.length)]
     const count = random(4) === 0 ? random(4) : 1
     const price = random(4) === 0 ? NUMBERS[random(NUMBERS.length)] : 1000 * group + random(20)
-    const id = this.calls.length
+    const id = this.count++
     const { isWide } = this
     const values = Array.from({ length: count }, (_, n) => {
       return makeValue({ id, n, group, key: random(3) === 0 ? keys[random(keys.length)] : key, price, random, isWide })
     })
-    const isPlain = random(6) === 0
-    const where = isPlain ? null : makeWhere({ group, key, price, random })
-    const call = { id, count, where, since: -1, calledAt: 0, answeredAt: 0, seqs: null, err: null }
+    const where = random(6) === 0 ? null : makeWhere({ group, key, price, random })
+    const since = where === null ? -1 : await this.pickSince(where, known)
+    const seqs = await this.send({ id, values, where, since })
+    if (seqs !== null) known.push(...seqs)
+  }
+
+  /** @returns {Promise<number[] | null>}  null if it was not accepted */
+  async send ({ id, values, where, since }) {
+    const { random, log } = this
+    const call = { id, count: values.length, values, where, since, calledAt: this.now++, answeredAt: 0, seqs: null }
     this.calls.push(call)
-    const given = count === 1 && random(2) === 0 ? values[0] : values
-    call.since = isPlain ? -1 : await this.pickSince(where, known)
-    call.calledAt = this.now++
+    const given = values.length === 1 && random(2) === 0 ? values[0] : values
+    const isNow = where === null && random(2) === 0 && log.supports.flushSync
     try {
-      const isNow = isPlain && random(2) === 0 && log.supports.flushSync
       if (isNow) call.seqs = log.appendSync(given, { seqs: true, sync: random(2) === 0 })
-      else call.seqs = await log.append(given, { seqs: true, ...!isPlain && { if: { where, since: call.since } } })
+      else call.seqs = await log.append(given, { seqs: true, ...where !== null && { if: { where, since } } })
     } catch (err) {
       this.noteError(call, err)
     }
-    if (call.seqs !== null) known.push(...call.seqs)
     call.answeredAt = this.now++
+    return call.seqs
+  }
+
+  /** What was appended conflicts with whoever has not seen it. */
+  async askAgain () {
+    const { random, isWide } = this
+    const first = Math.max(0, this.calls.length - 1 - random(ASKED_AGAIN_MAX))
+    for (const { id: own, seqs, values: found } of this.calls.slice(first, first + ASKED_AGAIN)) {
+      for (const [n, seq] of seqs?.entries() ?? []) {
+        const { key, group, price } = found[n]
+        const id = this.count++
+        const values = [makeValue({ id, n: 0, group, key, price, random, isWide })]
+        const ofOne = { path: 'parts', includes: { path: 'id', equals: `${own}.${n}` } }
+        const where = random(2) === 0 ? ofOne : { path: 'key', equals: key }
+        await this.send({ id, values, where, since: random(2) === 0 ? seq - 1 : -1 })
+      }
+    }
   }
 
   noteError (call, err) {
@@ -174,28 +204,34 @@ class Story {
   async maintain () {
     const { random, log } = this
     const isSegmented = this.setting.kind.startsWith('segments')
-    switch (random(6)) {
+    await log.ready()
+    switch (random(8)) {
       case 0:
-      case 5: return await log.index?.ready().catch(() => {})
-      case 1: return await log.sync().catch(() => {})
-      case 2: return isSegmented ? await log.roll().catch(() => {}) : undefined
-      case 3: return await this.del()
-      case 4: if (log.supports.compact && log.supports.uniqueSeqs && !this.mayFail) await log.compact()
+      case 1: return await log.index?.ready().catch(() => {})
+      case 2: return await log.sync().catch(() => {})
+      case 3: return isSegmented ? await log.roll().catch(() => {}) : undefined
+      case 4: return await this.del()
+      case 5: return random(3) === 0 ? await log.index?.drop().catch(() => {}) : undefined
+      case 6:
+        if (!isSegmented || random(2) === 0) return
+        this.hasDropped = true
+        return await log.dropBefore(Math.max(0, Number(log.since.value))).catch(() => {})
+      case 7: if (log.supports.compact && log.supports.uniqueSeqs && !this.mayFail) await log.compact()
     }
   }
 
   async del () {
     const { random, log, deleted } = this
     if (!log.supports.del || this.mayFail) return
-    for (const { id, seqs } of this.calls.slice(-20)) {
+    for (const { seqs, values } of this.calls.slice(-20)) {
       if (seqs === null || random(4) > 0) continue
-      for (const seq of seqs.filter((one) => !deleted.has(one))) {
-        const value = await log.get(seq)
-        if (value.id !== id) throw new Error(`${seq} is of ${value.id}, not ${id}`)
-        const deletion = { value, calledAt: this.now++, answeredAt: Infinity }
+      for (const [n, seq] of seqs.entries()) {
+        if (deleted.has(seq)) continue
+        const deletion = { value: values[n], calledAt: this.now++, answeredAt: Infinity }
         deleted.set(seq, deletion)
-        await log.del(seq)
-        deletion.answeredAt = this.now++
+        // Its segment may have been dropped.
+        const isDone = await log.del(seq).then(() => true, (err) => { if (!this.hasDropped) throw err })
+        if (isDone) deletion.answeredAt = this.now++
       }
     }
   }
@@ -207,7 +243,20 @@ class Story {
     const found = new Map()
     for await (const { seq, value } of this.log.stream()) found.set(seq, value)
     await this.log.close().catch(() => {})
-    return [...judge(this, found), ...judgeUnknown(this.calls)]
+    return [...judge({ ...this, dropped: this.findDropped(found) }, found), ...judgeUnknown(this.calls)]
+  }
+
+  /** Records that are before the first one that is left. @param {Map<number, any>} found */
+  findDropped (found) {
+    const dropped = new Map()
+    if (!this.hasDropped) return dropped
+    const first = Math.min(...found.keys())
+    for (const { seqs, values } of this.calls) {
+      for (const [n, seq] of seqs?.entries() ?? []) {
+        if (seq < first && !this.deleted.has(seq)) dropped.set(seq, values[n])
+      }
+    }
+    return dropped
   }
 }
 
@@ -223,7 +272,7 @@ function makeValue ({ id, n, group, key, price, random, isWide }) {
   const pad = 'x'.repeat(random(40) === 0 ? 9000 : random(40))
   // One append may have more keys than the index keeps in memory.
   const others = Array.from({ length: isWide && random(4) === 0 ? 60 : 0 }, (_, index) => `tag ${id} ${index}`)
-  return { id, n, group, key, other: key, price, tags: ['all', ...others, key], parts: [{ id: key }, { id: n }], pad }
+  return { id, n, group, key, other: key, price, tags: ['all', ...others, key], parts: [{ id: key }, { id: `${id}.${n}` }], pad }
 }
 
 /** Each is met by few records of other histories. */
