@@ -4,6 +4,7 @@
 
 const { TEXT_LENGTH_MAX } = require('./counts/tally')
 const { ACKS } = require('./options')
+const { LIGHT_LENGTH } = require('./reading')
 
 const SEQ_MAX = Number.MAX_SAFE_INTEGER
 
@@ -64,7 +65,7 @@ exports.docs = {
       ack,
       if: {
         type: 'string',
-        maxLength: 8 * 1024,
+        maxLength: LIGHT_LENGTH,
         contentMediaType: 'application/json',
         description: 'a filter on the value: if a record matches it, nothing is stored, and the answer is 412 with its seq. It needs the right to read, too'
       },

@@ -10,7 +10,7 @@ const { RECORD_TYPES, mediaType } = require('./content')
 const { EVENTS } = require('./named-logs')
 const { allows } = require('./keys')
 const { Problem } = require('./problem')
-const { LIGHT_LENGTH, parseFilter } = require('./reading')
+const { parseFilter } = require('./reading')
 const { makeRecord, stampRecords } = require('./record')
 const { RecordCutter } = require('./record-cutter')
 const { docs } = require('./schemas')
@@ -195,7 +195,6 @@ function parseCondition ({ query: { if: filter, since }, params: { name }, apiKe
     if (since === undefined) return null
     throw new Problem(400, 'since belongs to if, which is missing', { code: 'bad_query' })
   }
-  if (filter.length > LIGHT_LENGTH) throw new Problem(400, `if: more than ${LIGHT_LENGTH} characters`, { code: 'bad_if' })
   if (apiKey !== null && !allows(apiKey, 'read', name)) {
     throw new Problem(403, `if: this key may not read ${JSON.stringify(name)}`, { code: 'scope' })
   }

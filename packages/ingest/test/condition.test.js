@@ -71,6 +71,18 @@ tape('condition: a retry with the same idempotency key gets the first answer, no
   t.equal((await read('/v1/logs/a')).records.length, 1)
 })
 
+tape('condition: the description says how long a filter may be', async (t) => {
+  const { ask, post } = await serve(t)
+  const { body: { paths } } = await ask('/openapi.json')
+  const { schema: { maxLength } } = paths['/v1/logs/{name}'].post.parameters.find(({ name }) => name === 'if')
+  const ofLength = (length) => JSON.stringify({ path: 'key', equals: 'x' }).replace('x', (x) => x.repeat(length - 26))
+  for (const [length, status] of [[maxLength, 200], [maxLength + 1, 400]]) {
+    const filter = ofLength(length)
+    t.equal(filter.length, length)
+    t.equal((await post(`/v1/logs/a?if=${encodeURIComponent(filter)}`, '1')).status, status)
+  }
+})
+
 tape('condition: what is wrong with it is told, and a key that may only write may not ask', async (t) => {
   const { post, folder } = await serve(t)
   for (const query of ['since=3', 'if=1', 'if={', `if=${where('x')}&since=x`, `if=${where('x'.repeat(300))}`]) {
