@@ -205,6 +205,24 @@ tape('append if: waits neither for a log that takes no more, nor for one that is
   await small.close()
 })
 
+tape('append if: a line that another program adds meanwhile is not passed over', async (t) => {
+  const file = newPath()
+  const open = () => OffsetLog(file, { codec: jsonCodec, framing: 'lines' })
+  const log = open()
+  await log.append({ key: 'b' })
+  await log.append({ key: 'c' }, { if: { where } })
+  fs.appendFileSync(file, '{"key":"a"}\n')
+  for (let call = 0; call < 2; call++) {
+    t.equal((await failureOf(() => log.append({ key: 'a' }, { if: { where } }))).code, 'ERR_LOG_POISONED')
+  }
+  await failureOf(() => log.close())
+  const again = open()
+  const refused = await failureOf(() => again.append({ key: 'a' }, { if: { where } }))
+  t.deepEqual([refused.code, refused.seq], ['ERR_APPEND_CONDITION', await again.last({ values: false })])
+  t.equal(await again.count(), 3)
+  await again.close()
+})
+
 tape('append if: misspelt options are misuse, and appendSync refuses it', async (t) => {
   const log = OffsetLog(newPath(), { codec: jsonCodec })
   await log.ready()
