@@ -252,9 +252,7 @@ class Story {
     if (!this.hasDropped) return dropped
     const first = Math.min(...found.keys())
     for (const { seqs, values } of this.calls) {
-      for (const [n, seq] of seqs?.entries() ?? []) {
-        if (seq < first && !this.deleted.has(seq)) dropped.set(seq, values[n])
-      }
+      for (const [n, seq] of seqs?.entries() ?? []) if (seq < first) dropped.set(seq, values[n])
     }
     return dropped
   }
