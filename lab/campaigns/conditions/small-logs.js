@@ -19,8 +19,6 @@ const NUMBERS = [0, -0, 1, -1, 0.1, 2 ** 53, 2 ** 53 + 2, -(2 ** 60), 1e300, 5e-
 const PATHS = ['key', { path: 'tags', each: true }, { path: 'price', range: true }, { path: 'parts', each: 'id' }]
 const KINDS = ['checked', 'checked', 'lines', 'offset48', 'segments', 'segments of lines']
 const MODES = ['always', 'interval', 'never']
-/** What a log may answer when a write was made to fail. After all but the first it takes no more. */
-const FAILURES = ['EIO', 'ERR_LOG_POISONED', 'ERR_FILE_NOT_UNDONE']
 
 /**
  * @typedef {(limit: number) => number} Random
@@ -184,15 +182,26 @@ class Story {
     if (err.code === 'ERR_LOG_SEQ_LOST' && call.since === UNKNOWN) return
     // No record may be given without waiting while a segment begins.
     if (call.where === null && err.code === 'ERR_LOG_NOT_READY') return
-    if (this.mayFail && FAILURES.includes(err.code)) this.isBroken ||= err.code !== 'EIO'
-    else throw err
+    if (!this.mayFail || err.code === undefined) throw err
+    // After all other failures the log takes no more.
+    this.isBroken ||= err.code !== 'EIO'
+  }
+
+  /** The newest match, or -1 if the log cannot be read: after a write has failed, not all of it can. */
+  async findLast (where) {
+    try {
+      return await this.log.last({ where, values: false }) ?? -1
+    } catch (err) {
+      if (!this.mayFail) throw err
+      return -1
+    }
   }
 
   async pickSince (where, known) {
     const { random, log } = this
     switch (random(12)) {
       case 0: return random(4) === 0 ? UNKNOWN : -1
-      case 1: return await log.last({ where, values: false }) ?? -1
+      case 1: return await this.findLast(where)
       case 2:
       case 3: return Number(log.since.value ?? -1)
       case 4:
@@ -238,6 +247,7 @@ class Story {
 
   /** @returns {Promise<string[]>}  what is wrong */
   async end () {
+    if (this.setting.isFailing) await this.reopen()
     this.mayFail = false
     if (!this.isBroken) await this.log.sync().catch(() => { this.isBroken = true })
     const found = new Map()
