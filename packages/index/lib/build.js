@@ -5,7 +5,7 @@
 const { setImmediate } = require('node:timers')
 const { TimeSlice } = require('@millrace/flow')
 const { ORDINALS_MAX } = require('./posting-list')
-const { DamagedRun } = require('./run-format')
+const { DOUBLE_SIZE, DamagedRun } = require('./run-format')
 const { KeyWriter, ValueWriter } = require('./run-writer')
 
 /**
@@ -29,6 +29,8 @@ const IDS_RECORDS_MIN = 2048
  * @property {number} records
  * @property {number} oddStart
  * @property {number} oddCount
+ * @property {number} erasedStart
+ * @property {number} erasedSeqs
  * @property {KeySection[]} keys
  * @property {Array<ValueSection | null>} numbers
  * @property {Array<ValueSection | null>} times
@@ -54,14 +56,15 @@ class Pace {
   }
 }
 
-/** @type {(writer: PageWriter, block: Block) => Promise<Sections>} */
-async function writeBlock (writer, block) {
+/** @type {(writer: PageWriter, block: Block, erased: readonly number[]) => Promise<Sections>} */
+async function writeBlock (writer, block, erased) {
   const pace = new Pace(writer)
   const { count: records, seqs, odd } = block
   const base = seqs[0]
   for (let ordinal = 0; ordinal < records; ordinal++) writer.addWord(seqs[ordinal] - base)
   const oddStart = writer.position
   for (const ordinal of odd) writer.addWord(ordinal)
+  const known = await writeErased(writer, [erased], pace)
   const keys = []
   for (const column of block.keys) {
     keys.push(await writeKeys(writer, column, records, pace))
@@ -79,7 +82,23 @@ async function writeBlock (writer, block) {
     values.push(sections)
   }
   const [numbers, times] = values
-  return { base, records, oddStart, oddCount: odd.length, keys, numbers, times }
+  return { base, records, oddStart, oddCount: odd.length, ...known, keys, numbers, times }
+}
+
+/**
+ * @type {(writer: PageWriter, lists: ReadonlyArray<Iterable<number>>, pace: Pace) =>
+ *   Promise<Pick<Sections, 'erasedStart' | 'erasedSeqs'>>}
+ */
+async function writeErased (writer, lists, pace) {
+  writer.align(DOUBLE_SIZE)
+  const erasedStart = writer.position
+  for (const seqs of lists) {
+    for (const seq of seqs) {
+      writer.addDouble(seq)
+      if (pace.isDue()) await pace.rest()
+    }
+  }
+  return { erasedStart, erasedSeqs: (writer.position - erasedStart) / DOUBLE_SIZE }
 }
 
 /** @type {(writer: PageWriter, column: Block['keys'][0], records: number, pace: Pace) => Promise<KeySection>} */
@@ -152,6 +171,7 @@ async function writeMerged (writer, runs) {
   const oddStart = writer.position
   for (const [index, run] of runs.entries()) for (const ordinal of run.odd) writer.addWord(ordinal + offsets[index])
   const oddCount = (writer.position - oddStart) / 4
+  const known = await writeErased(writer, runs.map((run) => run.erased()), pace)
   const keys = []
   for (let slot = 0; slot < runs[0].footer.keys.length; slot++) {
     keys.push(await mergeKeys(writer, runs, offsets, slot, pace))
@@ -167,7 +187,7 @@ async function writeMerged (writer, runs) {
     values.push(sections)
   }
   const [numbers, times] = values
-  return { base, records, oddStart, oddCount, keys, numbers, times }
+  return { base, records, oddStart, oddCount, ...known, keys, numbers, times }
 }
 
 /**

@@ -33,7 +33,9 @@ function countMatches (sought, cover, { from, to }) {
     const { segment, to: end } = sought.coverage.at(at)
     const part = { from: at, to: Math.min(end, to) }
     at = part.to
-    const counted = segment !== null && 'isClean' in segment && segment.isClean ? countInSegment(sought, segment, cover, part) : null
+    const isKnown = segment !== null && 'isClean' in segment
+    if (isKnown && !segment.isClean && 'footer' in segment) sought.onDoubted(segment)
+    const counted = isKnown && segment.isClean ? countInSegment(sought, segment, cover, part) : null
     if (counted === null) {
       left.push(part)
     } else {

@@ -86,6 +86,7 @@ class Indexer {
     for (const seq of seqs) {
       const { segment } = this.coverage.at(seq)
       if (segment !== null && 'isClean' in segment) segment.isClean = false
+      if (segment instanceof Run) segment.isSettled = true
       const filling = this.#filling
       if (filling !== null && seq >= filling.block.from && seq < filling.to) filling.block.isClean = false
     }
@@ -232,6 +233,26 @@ class Indexer {
     merged.isClean = runs.every(({ isClean }) => isClean)
     this.coverage.replace(runs, merged)
     this.#folder.discard(runs)
+    return true
+  }
+
+  /** A count would be quicker if nothing in the run was deleted. @param {Run} run @returns {boolean} */
+  doubt (run) {
+    const isNew = run.footer.isClean && !run.isDoubted
+    run.isDoubted ||= isNew
+    return isNew
+  }
+
+  /** Finds out whether something in a run is deleted. @returns {Promise<boolean>}  false if no count has asked */
+  async settleDoubt () {
+    const generation = this.#generation
+    const lossCount = this.#lossCount
+    const run = this.coverage.runs.find(({ isDoubted, isClean, isSettled }) => isDoubted && !isClean && !isSettled)
+    if (run === undefined) return false
+    run.isSettled = true
+    const isClean = await this.#folder.isStillClean(run)
+    // What is deleted meanwhile may be in it.
+    if (this.#isCurrent(generation) && lossCount === this.#lossCount) run.isClean = isClean
     return true
   }
 

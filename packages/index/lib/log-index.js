@@ -47,6 +47,9 @@ const TUNING = {
  * @property {boolean} tellsDeletions  whether it tells of each deletion, and none is under way
  * @property {(seq: number) => number | null | Promise<number | null>} erasedCountAt  how many records were deleted from
  *   the file with this seq; null if unknown
+ * @property {(range: { from: number, to: number }) => Promise<number[]>} findErased  the seqs of deleted records, in
+ *   order, as far as they are in the log's file. No border is in the range
+ * @property {(seq: number) => boolean | Promise<boolean>} isErased  whether no record can be read at a seq, for certain
  * @property {(seq: number) => boolean | Promise<boolean>} lastOf  whether a record begins there
  * @property {(seq: number) => number | null | Promise<number | null>} proof  the chain value of the chunk with a record
  * @property {() => Promise<void>} sync
@@ -183,6 +186,7 @@ class LogIndex {
     return {
       coverage: this.#indexer.coverage,
       onDamaged: (/** @type {import('./run').Run} */ run) => this.#noteDamaged(run),
+      onDoubted: (/** @type {import('./run').Run} */ run) => this.#noteDoubted(run),
       cover: () => {
         if (covering === null || hasher !== this.#indexer.hasher) {
           hasher = this.#indexer.hasher
@@ -205,6 +209,11 @@ class LogIndex {
   #noteDamaged (run) {
     this.#indexer.remove([run])
     this.#wake(0)
+  }
+
+  /** @param {import('./run').Run} run */
+  #noteDoubted (run) {
+    if (this.#tuning.keepsUp && this.#indexer.doubt(run)) this.#wake(0)
   }
 
   // What the log tells.
@@ -417,7 +426,7 @@ class LogIndex {
       return true
     }
     const gap = indexer.nextGap(end)
-    if (gap === null) return mayWrite && await indexer.merge()
+    if (gap === null) return (mayWrite && await indexer.merge()) || await indexer.settleDoubt()
     await indexer.fill(gap)
     return true
   }

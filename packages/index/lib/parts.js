@@ -24,6 +24,7 @@ const COUNT_MAX = 1024
  * @property {Coverage} coverage
  * @property {() => Cover | null} cover  with the hashes that the runs have now
  * @property {(run: Run, err: Error) => void} onDamaged
+ * @property {(run: Run) => void} onDoubted  a count does not know whether something in it is deleted
  */
 
 /** What is next: seqs one by one until `end`, or nothing but a range. */

@@ -84,12 +84,12 @@ class RunFolder {
     let run = null
     try {
       run = await openRun(this.#host.storage, this.#host.folder, name, this.#cache)
-      if (!await this.#isOfLog(run.footer)) {
+      if (await this.#whyNot(run) !== null) {
         await run.close()
         return null
       }
-      const erasedCount = await this.#host.erasedCountAt(run.footer.last)
-      run.isClean = run.footer.isClean && run.footer.erased === erasedCount
+      // A number does not say which ones they are: if there are some, that is found out once a count asks for it.
+      run.isClean = run.footer.isClean && await this.#host.erasedCountAt(run.footer.last) === 0
       return run
     } catch (/** @type {any} */ err) {
       await run?.close().catch(() => {})
@@ -101,13 +101,13 @@ class RunFolder {
     }
   }
 
-  /** Whether the log is the one that the run was made of, and still has what the run covers. @param {Footer} footer */
-  async #isOfLog (footer) {
-    return await this.#whyNot(footer) === null
-  }
-
-  /** @param {Footer} footer @returns {Promise<string | null>}  why a run is not used; null if it can be */
-  async #whyNot ({ id, epoch, codec, paths, to, last, proof, erased }) {
+  /**
+   * Whether the log is the one that the run was made of, and still has what the run covers.
+   * @param {Run} run
+   * @returns {Promise<string | null>}  why it is not used; null if it can be
+   */
+  async #whyNot (run) {
+    const { id, epoch, codec, paths, to, last, proof, erased } = run.footer
     const host = this.#host
     const own = host.identity()
     if (own.id === null || own.id.toString('hex') !== id || own.epoch !== epoch) return 'it is of another log, or of other times'
@@ -116,8 +116,25 @@ class RunFolder {
     if (to > host.end) return 'it goes on after the end of the log'
     const isSame = await host.lastOf(last) && await host.proof(last) === proof && await this.#isEmpty(last + 1, to)
     if (!isSame) return 'the log has other records there'
-    // Of an older copy: the run does not know what was deleted after it.
-    return erased > (await host.erasedCountAt(last) ?? Infinity) ? 'the log has records that were deleted before' : null
+    // Of an older copy: the run lacks what was deleted after it.
+    const hasAll = erased <= (await host.erasedCountAt(last) ?? Infinity) && await this.#areErased(run.erased())
+    return hasAll ? null : 'the log has records that were deleted before'
+  }
+
+  /** @param {Iterable<number>} seqs */
+  async #areErased (seqs) {
+    for (const seq of seqs) if (!await this.#host.isErased(seq)) return false
+    return true
+  }
+
+  /**
+   * Finds out whether nothing in a run is deleted: then the deleted records of its range are those that it lacks.
+   * @param {Run} run  whose footer says that it was so when the run was made
+   */
+  async isStillClean (run) {
+    const now = await this.#host.findErased(run)
+    const then = [...run.erased()]
+    return now.length === then.length && now.every((seq, index) => seq === then[index])
   }
 
   /** Whether the log has no record in a range: one that went on from an older copy may have some. */
@@ -138,8 +155,7 @@ class RunFolder {
     for (const name of (await this.#list()).filter((name) => RUN_NAME.test(name))) {
       try {
         const run = await openRun(this.#host.storage, this.#host.folder, name, new PageCache(0))
-        await run.close()
-        found.push({ name, why: await this.#whyNot(run.footer) })
+        found.push({ name, why: await this.#whyNot(run).finally(() => run.close()) })
       } catch (/** @type {any} */ err) {
         if (MISSING.includes(err.code)) continue
         if (UNREADABLE.includes(err.code)) {
@@ -163,15 +179,16 @@ class RunFolder {
   write (block, key, isCurrent) {
     const last = block.seqs[block.count - 1]
     return this.#make(block, last, key, isCurrent, async (writer) => {
-      return { ...await writeBlock(writer, block), ...await this.#describeErased(last, [block]) }
+      const erased = await this.#host.findErased(block)
+      return { ...await writeBlock(writer, block, erased), ...await this.#describeErased(last, [block]) }
     })
   }
 
   /** @type {(seq: number, parts: ReadonlyArray<Block | Run>) => Promise<Pick<Footer, 'erased' | 'isClean'>>} */
   async #describeErased (seq, parts) {
     const erased = await this.#host.erasedCountAt(seq) ?? -1
-    // Looked at last: a deletion may have begun meanwhile.
-    return { erased, isClean: parts.every(({ isClean }) => isClean) }
+    // Looked at last: a deletion may have begun meanwhile. What a run says is still true of the deletions that it lists.
+    return { erased, isClean: parts.every((part) => 'footer' in part ? part.footer.isClean : part.isClean) }
   }
 
   /**

@@ -30,10 +30,11 @@ function isOfRange ({ id, key, codec, from, to, last, base, records, proof }) {
 }
 
 /** @param {any} footer @param {number} fileSize */
-function isOfData ({ dataSize, records, oddStart, oddCount }, fileSize) {
+function isOfData ({ dataSize, records, oddStart, oddCount, erasedStart, erasedSeqs }, fileSize) {
   const isWhole = isCount(dataSize) && dataSize <= fileSize && dataSize % PAGE_SIZE === 0
   const hasOdd = isPlace(oddStart, WORD_SIZE) && isCount(oddCount) && oddCount <= records
-  return isWhole && hasOdd && records * WORD_SIZE <= dataSize && oddStart + oddCount * WORD_SIZE <= dataSize
+  const hasErased = isPlace(erasedStart, DOUBLE_SIZE) && isCount(erasedSeqs) && erasedStart + erasedSeqs * DOUBLE_SIZE <= dataSize
+  return isWhole && hasErased && hasOdd && records * WORD_SIZE <= dataSize && oddStart + oddCount * WORD_SIZE <= dataSize
 }
 
 /** @param {any} footer */

@@ -4,6 +4,8 @@
 // - data, in pages of PAGE_SIZE bytes; the last page is padded with zeros. In it are sections:
 //   - the seqs: 4 bytes for each record, its distance from `base`; a record's place here is its ordinal;
 //   - the ordinals of odd records, 4 bytes each;
+//   - the seqs of records in the range that were deleted when the run was made, as doubles: an older copy of the log,
+//     which has them, needs another run;
 //   - for each path its keys, in groups of up to GROUP_SIZE. Before each group are the lists of its keys. An entry is
 //     the short hash, and the ordinal of the only record, or the distance of a list from the section's start with the
 //     bit LIST. After the last group are the fences: the first hash of each group, then the place of each group;
@@ -24,7 +26,7 @@ const DOUBLE_SIZE = 8
 const LIST = 0x80000000
 const MAGIC = Buffer.from('MRINDEX1')
 const TRAILER_SIZE = 16
-const FORMAT = 1
+const FORMAT = 2
 const RUN_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run$/
 const UNFINISHED_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run\.new$/
 /** Codes of a file or a folder that is not there. */
@@ -67,6 +69,8 @@ const RUN_SIZE_MAX = 2 ** 30
  * @property {number} records
  * @property {number} oddStart
  * @property {number} oddCount
+ * @property {number} erasedStart
+ * @property {number} erasedSeqs  how many
  * @property {KeySection[]} keys
  * @property {Array<ValueSection | null>} numbers
  * @property {Array<ValueSection | null>} times

@@ -88,6 +88,10 @@ class Run {
     this.records = footer.records
     /** Whether nothing in it was deleted since. */
     this.isClean = false
+    /** Whether it may be clean, and a count has asked. */
+    this.isDoubted = false
+    /** Whether that was found out. */
+    this.isSettled = false
     this.isOpen = true
   }
 
@@ -168,6 +172,12 @@ class Run {
       this.#odd = odd
     }
     return this.#odd
+  }
+
+  /** Of records in the range that were deleted when the run was made: it lacks them. @returns {Generator<number>} */
+  * erased () {
+    const { erasedStart, erasedSeqs } = this.footer
+    for (let index = 0; index < erasedSeqs; index++) yield this.#double(erasedStart + index * DOUBLE_SIZE)
   }
 
   /**

@@ -97,6 +97,12 @@ class MemoryLog {
     this.epoch++
   }
 
+  async findErased ({ from, to }) {
+    return this.records.filter(({ seq, bytes }) => bytes === null && seq >= from && seq < to).map(({ seq }) => seq)
+  }
+
+  isErased (seq) { return !this.records.some((record) => record.seq === seq && record.bytes !== null) }
+
   lastOf (seq) { return this.records.some((record) => record.seq === seq) }
 
   /** Of all that is before it, too. */

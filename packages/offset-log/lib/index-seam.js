@@ -83,6 +83,9 @@ const { IndexedReader } = require('./read/indexed-reader')
  * @property {() => Promise<void>} sync
  * @property {(seq: number) => Promise<number | null>} [findErasedCount]  of a log of several files: how many records
  *   were deleted from the one that has this seq; null if unknown
+ * @property {(range: { from: number, to: number }) => Promise<number[]>} [findErased]  of a log of several files: see
+ *   below. The range is in one of them
+ * @property {(seq: number) => Promise<boolean>} [isErased]  of a log of several files: see below
  * @property {() => number} [findStart]  the lowest seq; 0 by default
  * @property {() => { id: Buffer | null, epoch: number }} [identity]  of a log that is not one file
  * @property {(seq: number) => Promise<number | null>} [prove]  of a log that is not one file: see below
@@ -308,6 +311,8 @@ function createHost (file, parts, openRange) {
     get end () { return file.end },
     get durableEnd () { return findDurableEnd() },
     nextBorder,
+    findErased: parts.findErased ?? (async (/** @type {{ from: number, to: number }} */ range) => findErased(file, range)),
+    isErased: parts.isErased ?? (async (/** @type {number} */ seq) => isErased(file, seq)),
     lastOf: async (/** @type {number} */ seq) => await findProof(seq) !== null,
     proof: findProof,
     scanRaw: (range, onRecords, onDamage) => scanRaw(plain, openRange, range, { onRecords, onDamage })
@@ -381,6 +386,24 @@ function countErased ({ store }) {
   return store.supports.del ? null : 0
 }
 
+/**
+ * The deleted records of a range that are still in the file.
+ * @param {Pick<LogFile, 'store'>} file
+ * @param {{ from: number, to: number }} range
+ * @returns {Promise<number[]>}  seqs, ascending
+ */
+async function findErased ({ store }, range) {
+  return 'header' in store && store.erasedCount !== 0 ? await require('./read/find-erased').findErased(store, range) : []
+}
+
+/**
+ * Whether no record can be read at a seq, for certain. It is asked about those that were deleted once.
+ * @type {(file: Pick<LogFile, 'store'>, seq: number) => Promise<boolean>}
+ */
+async function isErased ({ store }, seq) {
+  return 'header' in store && await require('./read/find-erased').isErased(store, seq)
+}
+
 /** @type {(first: RecordFilter, second: RecordRunFilter) => RecordRunFilter} */
 function both (first, second) {
   return (buf, start, end, seq) => first(buf, start, end) && second(buf, start, end, seq)
@@ -419,5 +442,7 @@ function checkIndex (call, index) {
 exports.Indexing = Indexing
 exports.prove = prove
 exports.countErased = countErased
+exports.findErased = findErased
+exports.isErased = isErased
 exports.explainScan = explainScan
 exports.checkIndex = checkIndex

@@ -112,6 +112,16 @@ class Source {
     return require('./index-seam').countErased(this.#file)
   }
 
+  /** As of an index. @type {(range: { from: number, to: number }) => Promise<number[]>} */
+  findErased (range) {
+    return require('./index-seam').findErased(this.#file, range)
+  }
+
+  /** As of an index. @type {(seq: number) => Promise<boolean>} */
+  isErased (seq) {
+    return require('./index-seam').isErased(this.#file, seq)
+  }
+
   /** If another process writes the file: why it cannot be followed; null if it can. @returns {Error | null} */
   get failure () {
     return this.#file.follower?.failure ?? null

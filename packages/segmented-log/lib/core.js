@@ -112,6 +112,8 @@ class Core {
       isReadOnly: !isWriter,
       findStart: () => segments.first.base,
       findErasedCount: (/** @type {number} */ seq) => this.#ask(seq, ({ erasedCount }) => erasedCount),
+      findErased: (/** @type {{ from: number, to: number }} */ range) => this.#listErased(range),
+      isErased: async (/** @type {number} */ seq) => await this.#ask(seq, (source, local) => source.isErased(local)) ?? false,
       identity: () => ({ id: segments.last.source?.id ?? null, epoch: 0 }),
       prove: (/** @type {number} */ seq) => this.#ask(seq, (source, local) => source.prove(local)),
       findDoubt: () => isWriter ? null : segments.last.source?.failure ?? null,
@@ -119,11 +121,19 @@ class Core {
     }
   }
 
+  /** @type {(range: { from: number, to: number }) => Promise<number[]>} in one segment */
+  async #listErased ({ from, to }) {
+    const { base } = this.segments.find(from)
+    const found = await this.#ask(from, (source, local) => source.findErased({ from: local, to: to - base }))
+    return (found ?? []).map((seq) => seq + base)
+  }
+
   /**
    * Asks the segment with a seq.
+   * @template T
    * @param {number} seq
-   * @param {(source: Source, local: number) => number | null | Promise<number | null>} ask
-   * @returns {Promise<number | null>}  null if there is none, or it cannot be read
+   * @param {(source: Source, local: number) => T | Promise<T>} ask
+   * @returns {Promise<T | null>}  null if there is none, or it cannot be read
    */
   async #ask (seq, ask) {
     const { segments } = this
