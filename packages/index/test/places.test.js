@@ -10,6 +10,7 @@ const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
+const { SegmentedLog } = require('@millrace/segmented-log')
 const { collect, newPath } = require('@millrace/testkit')
 const { createIndex } = require('..')
 
@@ -308,5 +309,34 @@ for (const [place, make] of Object.entries(places)) {
       })
       t.deepEqual(wrong, [], `${name}: ${path.basename(file).slice(0, 20)}`)
     }
+  })
+}
+
+for (const [kind, Log] of [['a file', OffsetLog], ['segments', SegmentedLog]]) {
+  tape(`places: ${kind}: a record that the log does not read as it is too large stops no index, and reads of it fail as without`, async (t) => {
+    const file = newPath('large')
+    const first = Log(file, { codec: jsonCodec })
+    for (let n = 0; n < RECORDS; n++) {
+      const value = n === 70 ? { type: 't3', text: 'x'.repeat(5000) } : makeValue(n)
+      await first.append(value)
+    }
+    await first.close()
+    const options = { codec: jsonCodec, maxRecordSize: 1000 }
+    const log = Log(file, { ...options, index: newIndex() })
+    await log.index.ready()
+    const { failure, runs } = await log.index.status()
+    t.equal(failure, null)
+    t.ok(runs > 1, 'there are runs after it')
+    const plain = Log(file, { ...options, flags: 'r' })
+    for (const where of FILTERS) {
+      for (const limits of [{ limit: 2 }, {}, { reverse: true, limit: 2 }]) {
+        const ask = (log) => collect(log.stream({ where, values: false, ...limits })).then(String, ({ code }) => code)
+        t.equal(await ask(log), await ask(plain), JSON.stringify({ where, ...limits }))
+      }
+      const count = (log) => log.count({ where }).catch(({ code }) => code)
+      t.equal(await count(log), await count(plain))
+    }
+    await plain.close()
+    await log.close()
   })
 }

@@ -343,8 +343,10 @@ async function scanRaw (file, openRange, { from, to, reverse = false }, { onReco
       reached = next
     }
   } catch (/** @type {any} */ err) {
-    if (err?.code !== 'ERR_LOG_CORRUPT' || onDamage === undefined) throw err
-    tellDamage(limit)
+    // A record that this log does not read, as it is too large: a read of it fails, with an index, too.
+    const isTooLarge = err?.code === 'ERR_RECORD_TOO_LARGE' && !reverse && err.offset >= reached && err.offset < limit
+    if (onDamage === undefined || !(isTooLarge || err?.code === 'ERR_LOG_CORRUPT')) throw err
+    tellDamage(isTooLarge ? err.offset + 1 : limit)
   }
 }
 
