@@ -187,7 +187,7 @@ class RunFolder {
   /** @type {(seq: number, parts: ReadonlyArray<Block | Run>) => Promise<Pick<Footer, 'erased' | 'isClean'>>} */
   async #describeErased (seq, parts) {
     const erased = await this.#host.erasedCountAt(seq) ?? -1
-    // Looked at last: a deletion may have begun meanwhile. What a run says is still true of the deletions that it lists.
+    // Looked at last: a deletion may have begun meanwhile. What a run says stays true of the deletions that it lists.
     return { erased, isClean: parts.every((part) => 'footer' in part ? part.footer.isClean : part.isClean) }
   }
 

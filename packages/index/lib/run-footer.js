@@ -30,11 +30,14 @@ function isOfRange ({ id, key, codec, from, to, last, base, records, proof }) {
 }
 
 /** @param {any} footer @param {number} fileSize */
-function isOfData ({ dataSize, records, oddStart, oddCount, erasedStart, erasedSeqs }, fileSize) {
+function isOfData (footer, fileSize) {
+  const { dataSize, records, oddStart, oddCount, erasedStart, erasedSeqs } = footer
   const isWhole = isCount(dataSize) && dataSize <= fileSize && dataSize % PAGE_SIZE === 0
   const hasOdd = isPlace(oddStart, WORD_SIZE) && isCount(oddCount) && oddCount <= records
-  const hasErased = isPlace(erasedStart, DOUBLE_SIZE) && isCount(erasedSeqs) && erasedStart + erasedSeqs * DOUBLE_SIZE <= dataSize
-  return isWhole && hasErased && hasOdd && records * WORD_SIZE <= dataSize && oddStart + oddCount * WORD_SIZE <= dataSize
+  const hasErased = isPlace(erasedStart, DOUBLE_SIZE) && isCount(erasedSeqs)
+  if (!isWhole || !hasErased || !hasOdd) return false
+  const ends = [records * WORD_SIZE, oddStart + oddCount * WORD_SIZE, erasedStart + erasedSeqs * DOUBLE_SIZE]
+  return ends.every((end) => end <= dataSize)
 }
 
 /** @param {any} footer */

@@ -311,8 +311,8 @@ function createHost (file, parts, openRange) {
     get end () { return file.end },
     get durableEnd () { return findDurableEnd() },
     nextBorder,
-    findErased: parts.findErased ?? (async (/** @type {{ from: number, to: number }} */ range) => findErased(file, range)),
-    isErased: parts.isErased ?? (async (/** @type {number} */ seq) => isErased(file, seq)),
+    findErased: parts.findErased ?? ((/** @type {any} */ range) => findErased(file, range)),
+    isErased: parts.isErased ?? ((/** @type {number} */ seq) => isErased(file, seq)),
     lastOf: async (/** @type {number} */ seq) => await findProof(seq) !== null,
     proof: findProof,
     scanRaw: (range, onRecords, onDamage) => scanRaw(plain, openRange, range, { onRecords, onDamage })
@@ -343,11 +343,20 @@ async function scanRaw (file, openRange, { from, to, reverse = false }, { onReco
       reached = next
     }
   } catch (/** @type {any} */ err) {
-    // A record that this log does not read, as it is too large: a read of it fails, with an index, too.
-    const isTooLarge = err?.code === 'ERR_RECORD_TOO_LARGE' && !reverse && err.offset >= reached && err.offset < limit
-    if (onDamage === undefined || !(isTooLarge || err?.code === 'ERR_LOG_CORRUPT')) throw err
-    tellDamage(isTooLarge ? err.offset + 1 : limit)
+    const end = findLossEnd(err, reached, limit)
+    if (end === null || onDamage === undefined) throw err
+    tellDamage(end)
   }
+}
+
+/**
+ * Up to where nothing can be read. Null for another failure.
+ * @type {(err: any, reached: number, limit: number) => number | null}
+ */
+function findLossEnd ({ code, offset }, reached, limit) {
+  if (code === 'ERR_LOG_CORRUPT') return limit
+  // A record that is too large for this log: reads of it fail, with an index, too. None is found in a reversed range.
+  return code === 'ERR_RECORD_TOO_LARGE' && offset >= reached && offset < limit ? offset + 1 : null
 }
 
 /** Whether reads can go on after damage. @param {any} file  one of several files may say nothing of it */

@@ -113,7 +113,9 @@ class Core {
       findStart: () => segments.first.base,
       findErasedCount: (/** @type {number} */ seq) => this.#ask(seq, ({ erasedCount }) => erasedCount),
       findErased: (/** @type {{ from: number, to: number }} */ range) => this.#listErased(range),
-      isErased: async (/** @type {number} */ seq) => await this.#ask(seq, (source, local) => source.isErased(local)) ?? false,
+      isErased: async (/** @type {number} */ seq) => {
+        return await this.#ask(seq, (source, local) => source.isErased(local)) ?? false
+      },
       identity: () => ({ id: segments.last.source?.id ?? null, epoch: 0 }),
       prove: (/** @type {number} */ seq) => this.#ask(seq, (source, local) => source.prove(local)),
       findDoubt: () => isWriter ? null : segments.last.source?.failure ?? null,

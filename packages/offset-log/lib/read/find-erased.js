@@ -1,6 +1,6 @@
 'use strict'
-// Which records of a checked log are deleted. An index notes those that its files lack: in an older copy of the log they
-// are there.
+// Which records of a checked log are deleted. An index notes those that its files lack: an older copy of the log has
+// them.
 
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { FRAME_TYPES, HEAD_SIZE } = require('@millrace/framing')
