@@ -3,7 +3,6 @@
 // can say whether their bytes are what was written.
 
 const path = require('node:path')
-const { crc32 } = require('node:zlib')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { readWhole, writeWhole } = require('./whole-io')
 
@@ -94,7 +93,8 @@ function unseal (magic, bytes) {
 
 /** @param {Uint8Array} body */
 function checksum (body) {
-  return crc32(body).toString(16).padStart(CHECKSUM_SIZE, '0')
+  // Late: to load zlib takes milliseconds.
+  return require('node:zlib').crc32(body).toString(16).padStart(CHECKSUM_SIZE, '0')
 }
 
 /**
