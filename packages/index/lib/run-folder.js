@@ -154,7 +154,7 @@ class RunFolder {
     const found = []
     for (const name of (await this.#list()).filter((name) => RUN_NAME.test(name))) {
       try {
-        const run = await openRun(this.#host.storage, this.#host.folder, name, new PageCache(0))
+        const run = await openRun(this.#host.storage, this.#host.folder, name, new PageCache(1))
         found.push({ name, why: await this.#whyNot(run).finally(() => run.close()) })
       } catch (/** @type {any} */ err) {
         if (MISSING.includes(err.code)) continue

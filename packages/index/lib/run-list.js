@@ -43,7 +43,7 @@ async function listRuns (storage, folder) {
 /** @type {(storage: Storage, folder: string, name: string) => Promise<RunInfo | null>} */
 async function readRun (storage, folder, name) {
   try {
-    const run = await openRun(storage, folder, name, new PageCache(0))
+    const run = await openRun(storage, folder, name, new PageCache(1))
     await run.close()
     const { from, to, records, size, footer: { codec, keys, numbers, times } } = run
     const values = keys.map(({ count }, slot) => count + (numbers[slot]?.count ?? 0) + (times[slot]?.count ?? 0))

@@ -105,6 +105,19 @@ tape('index: of a log that is reached through a symlink, it lies beside the log'
   t.notOk(fs.existsSync(`${file}.index`))
 })
 
+tape('index: --list of a log with deleted records', async (t) => {
+  const file = await makeLog(VALUES)
+  const log = OffsetLog(file, { codec: jsonCodec })
+  const seqs = []
+  await log.scan({ limit: 20 }, (run) => { seqs.push(...run.seqs.subarray(0, run.count)) })
+  await log.del(seqs)
+  await log.close()
+  t.equal((await callCommand(['index', file, ...PATHS])).code, 0)
+  const { code, stdout, stderr } = await callCommand(['index', file, '--list'])
+  t.equal(code, 0, stderr)
+  t.match(stdout, /2,980 records/)
+})
+
 tape('index: of slots, it is found by cat, tail and count', async (t) => {
   const folder = newPath('slots')
   const index = createIndex(['user'], { tuning: { recordsMax: 50, waitMs: 1 } })
