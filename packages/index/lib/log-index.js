@@ -38,6 +38,7 @@ const TUNING = {
  * @typedef {object} Host  the log, as an index sees it
  * @property {string} folder  where the run files are
  * @property {import('@millrace/block-file').Storage} storage
+ * @property {() => string} findFile  the log's file: the run files get its owner and mode
  * @property {boolean} isReadOnly  whether another process writes the log, and the run files
  * @property {{ name: string, decode: (buf: Buffer) => any }} codec
  * @property {() => { id: Buffer | null, epoch: number }} identity  of the log; without an id no run is trusted later
@@ -346,6 +347,8 @@ class LogIndex {
     await this.#loads.settled()
     await this.#settled()
     for (const run of runs) await run.close()
+    // Such as those of segments that were just dropped.
+    await this.#folder.clean().catch(() => {})
     await this.#folder.close()
   }
 

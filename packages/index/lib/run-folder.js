@@ -230,10 +230,10 @@ class RunFolder {
    * @returns {Promise<Run | null>}
    */
   async #make ({ from, to }, last, key, isCurrent, write) {
-    const { storage, folder, codec } = this.#host
+    const { storage, folder, codec, findFile } = this.#host
     const { id, epoch } = this.#host.identity()
     const proof = await this.#host.proof(last)
-    const name = await writeRunFile(storage, folder, { from, to }, async (writer) => {
+    const name = await writeRunFile(storage, folder, findFile(), { from, to }, async (writer) => {
       const sections = await write(writer)
       return {
         ...sections,

@@ -4,12 +4,12 @@
 
 const path = require('node:path')
 const { randomBytes } = require('node:crypto')
-const { writeWhole } = require('@millrace/block-file')
+const { keepOwnership, writeWhole } = require('@millrace/block-file')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { crc32 } = require('@millrace/framing')
 const { writeList } = require('./posting-list')
 const {
-  DOUBLE_SIZE, ENTRY_SIZE, FORMAT, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE
+  DOUBLE_SIZE, ENTRY_SIZE, FORMAT, GROUP_SIZE, LIST, MAGIC, MISSING, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE
 } = require('./run-format')
 
 /** Bytes that wait in memory to be written. */
@@ -218,12 +218,13 @@ class ValueWriter {
  * Makes a run file.
  * @param {Storage} storage
  * @param {string} folder
+ * @param {string} like  a file whose owner and mode it gets
  * @param {{ from: number, to: number }} range
  * @param {(writer: PageWriter) => Promise<object>} write  adds the sections, and gives the footer
  * @param {() => Promise<boolean>} isStillRight  called when all is written and synced, before the file gets its name
  * @returns {Promise<string | null>}  the name; null if it is not right any more
  */
-async function writeRunFile (storage, folder, { from, to }, write, isStillRight) {
+async function writeRunFile (storage, folder, like, { from, to }, write, isStillRight) {
   // A name is never given twice: who has the old file open would not notice.
   const stem = [from, to].map((seq) => String(seq).padStart(SEQ_DIGITS, '0')).join('-')
   const name = `${stem}-${randomBytes(NAME_SIZE).toString('hex')}.run`
@@ -235,6 +236,8 @@ async function writeRunFile (storage, folder, { from, to }, write, isStillRight)
     try {
       const writer = new PageWriter(handle)
       await writer.end(await write(writer))
+      // The log may be read by others than the owner of this process.
+      await keepOwnership(storage, like, temporary).catch(unlessGone)
       await promisesOf(handle).sync()
     } finally {
       await promisesOf(handle).close()
@@ -247,6 +250,11 @@ async function writeRunFile (storage, folder, { from, to }, write, isStillRight)
   } finally {
     if (!isDone) await calls.unlink(temporary).catch(() => {})
   }
+}
+
+/** The log may be moved meanwhile. @param {any} err */
+function unlessGone (err) {
+  if (!MISSING.includes(err.code)) throw err
 }
 
 exports.KeyWriter = KeyWriter

@@ -340,3 +340,97 @@ for (const [kind, Log] of [['a file', OffsetLog], ['segments', SegmentedLog]]) {
     await log.close()
   })
 }
+
+tape('places: the files of an index have the mode of the log', { skip: process.platform === 'win32' }, async (t) => {
+  const modeOf = (file) => (fs.statSync(file).mode & 0o777).toString(8)
+  const modesIn = (folder) => [...new Set(fs.readdirSync(folder).map((name) => modeOf(path.join(folder, name))))]
+  const file = await makeLog()
+  t.deepEqual(modesIn(`${file}.index`), ['600'])
+  fs.chmodSync(file, 0o640)
+  const log = openLog(file)
+  await log.index.drop()
+  await log.close()
+  const again = openLog(file)
+  await again.index.ready()
+  await again.close()
+  t.deepEqual(modesIn(`${file}.index`), ['640'])
+  const folder = newPath('events')
+  const segments = SegmentedLog(folder, { codec: jsonCodec, index: newIndex(), mode: 0o644 })
+  for (let n = 0; n < RECORDS; n++) await segments.append(makeValue(n))
+  await segments.index.ready()
+  await segments.close()
+  t.deepEqual(modesIn(path.join(folder, 'index')), ['644'])
+})
+
+tape('places: runs of segments that were dropped just before the log is closed go with them', async (t) => {
+  const folder = newPath('events')
+  const log = SegmentedLog(folder, { codec: jsonCodec, index: newIndex() })
+  for (let n = 0; n < RECORDS; n++) await log.append(makeValue(n))
+  await log.index.ready()
+  await log.roll()
+  const seq = await log.append(makeValue(0))
+  const before = fs.readdirSync(path.join(folder, 'index')).length
+  await log.dropBefore(seq)
+  await log.close()
+  const left = fs.readdirSync(path.join(folder, 'index'))
+  t.ok(before > 0 && left.every((name) => Number(name.split('-')[1]) > seq), `${before} runs, then ${left}`)
+})
+
+for (const moved of ['the log', 'its folder']) {
+  tape(`places: ${moved} is moved while it is open`, { skip: process.platform === 'win32' }, async (t) => {
+    const folder = path.dirname(newPath('a'))
+    const [from, to] = [path.join(folder, 'from'), path.join(folder, 'to')]
+    fs.mkdirSync(from)
+    if (moved === 'the log') fs.mkdirSync(to)
+    const file = await makeLog(path.join(from, 'log'))
+    const log = openLog(file)
+    await log.index.ready()
+    if (moved === 'the log') fs.renameSync(file, path.join(to, 'log'))
+    else fs.renameSync(from, to)
+    // A log that notices that it was moved takes no more.
+    const refused = []
+    for (let n = 0; n < RECORDS; n++) await log.append(makeValue(n)).catch((err) => refused.push(err))
+    t.ok(refused.every((err) => err instanceof LogError), `${refused.length} appends failed`)
+    await log.index.ready().catch((err) => t.ok(err instanceof LogError, err.message))
+    t.deepEqual(await differences(log, path.join(to, 'log')), [])
+    await log.close().catch((err) => t.ok(err instanceof LogError, err.message))
+    if (moved === 'its folder') t.notOk(fs.existsSync(from), 'its old place is not made again')
+    const again = openLog(path.join(to, 'log'))
+    await again.index.ready()
+    t.deepEqual(await differences(again, path.join(to, 'log')), [])
+    await again.close()
+  })
+}
+
+tape('places: the folder of the index is removed while the log is open', async (t) => {
+  const file = await makeLog()
+  const log = openLog(file)
+  await log.index.ready()
+  removeIndex(file)
+  for (let n = 0; n < 3 * RECORDS; n++) await log.append(makeValue(n))
+  await log.index.ready()
+  t.deepEqual(await differences(log, file), [])
+  await log.compact()
+  await log.index.ready()
+  t.deepEqual(await differences(log, file), [])
+  await log.close()
+  const again = openLog(file)
+  await again.index.ready()
+  t.deepEqual(await differences(again, file), [])
+  await again.close()
+})
+
+tape('places: a copy of a log does not use the index of another log that was at its path', async (t) => {
+  const file = await makeLog()
+  const target = await makeLog(newPath('other.log'))
+  fs.rmSync(target)
+  const log = openLog(file)
+  await log.append({ type: 't3', n: 22 })
+  await log.snapshot(target)
+  await log.close()
+  const copy = openLog(target)
+  t.deepEqual(await differences(copy, target), [])
+  await copy.index.ready()
+  t.deepEqual(await differences(copy, target), [])
+  await copy.close()
+})

@@ -79,6 +79,7 @@ const { IndexedReader } = require('./read/indexed-reader')
  * @typedef {object} HostParts  what differs between logs
  * @property {string} folder  where the index may keep its files
  * @property {import('@millrace/block-file').Storage} storage
+ * @property {() => string} findFile  the log's file, whose owner and mode those of the index get; of several the newest
  * @property {boolean} isReadOnly
  * @property {() => Promise<void>} sync
  * @property {(seq: number) => Promise<number | null>} [findErasedCount]  of a log of several files: how many records
@@ -285,7 +286,7 @@ function checkBound (file, range, openRange, cb) {
  *   openRange: OpenRange) => { scanRaw: ScanRaw } & Record<string, any>}
  */
 function createHost (file, parts, openRange) {
-  const { folder, storage, isReadOnly, sync, findDurableEnd, isDeleting } = parts
+  const { folder, storage, findFile, isReadOnly, sync, findDurableEnd, isDeleting } = parts
   const { findStart = () => 0, findErasedCount, nextBorder = () => Infinity } = parts
   const { identity = () => identify(file), prove: findProof = (seq) => prove(file, seq) } = parts
   // Reads of the index do not go through the index.
@@ -293,6 +294,7 @@ function createHost (file, parts, openRange) {
   return {
     folder,
     storage,
+    findFile,
     isReadOnly,
     codec: {
       name: file.codec.name,

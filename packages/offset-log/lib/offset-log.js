@@ -132,6 +132,7 @@ class Log extends BaseLog {
     indexing.open({
       folder: this._indexFolder,
       storage: file.storage ?? fileStorage,
+      findFile: () => file.blocks.realPath,
       isReadOnly: !this._isWritable,
       sync: () => this.sync()
     }, [since, durable])
