@@ -38,7 +38,7 @@ const TUNING = {
  * @typedef {object} Host  the log, as an index sees it
  * @property {string} folder  where the run files are
  * @property {import('@millrace/block-file').Storage} storage
- * @property {() => string} findFile  the log's file: the run files get its owner and mode
+ * @property {() => string | null} findFile  the log's file: the run files get its owner and mode. Null if it is none
  * @property {boolean} isReadOnly  whether another process writes the log, and the run files
  * @property {{ name: string, decode: (buf: Buffer) => any }} codec
  * @property {() => { id: Buffer | null, epoch: number }} identity  of the log; without an id no run is trusted later

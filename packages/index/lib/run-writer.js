@@ -9,7 +9,7 @@ const { promisesOf, toPromise } = require('@millrace/flow')
 const { crc32 } = require('@millrace/framing')
 const { writeList } = require('./posting-list')
 const {
-  DOUBLE_SIZE, ENTRY_SIZE, FORMAT, GROUP_SIZE, LIST, MAGIC, MISSING, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE
+  DOUBLE_SIZE, ENTRY_SIZE, FORMAT, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE
 } = require('./run-format')
 
 /** Bytes that wait in memory to be written. */
@@ -218,7 +218,7 @@ class ValueWriter {
  * Makes a run file.
  * @param {Storage} storage
  * @param {string} folder
- * @param {string} like  a file whose owner and mode it gets
+ * @param {string | null} like  a file whose owner and mode it gets, and that must be there
  * @param {{ from: number, to: number }} range
  * @param {(writer: PageWriter) => Promise<object>} write  adds the sections, and gives the footer
  * @param {() => Promise<boolean>} isStillRight  called when all is written and synced, before the file gets its name
@@ -230,6 +230,8 @@ async function writeRunFile (storage, folder, like, { from, to }, write, isStill
   const name = `${stem}-${randomBytes(NAME_SIZE).toString('hex')}.run`
   const [target, temporary] = [path.join(folder, name), path.join(folder, `${name}.new`)]
   const calls = promisesOf(storage)
+  // Of a log that was moved, the old folder must not be made again.
+  if (like !== null) await promisesOf(await calls.open(like, { flags: 'r', createFolder: false })).close()
   const handle = await calls.open(temporary, { flags: 'r+', createFolder: true })
   let isDone = false
   try {
@@ -237,7 +239,7 @@ async function writeRunFile (storage, folder, like, { from, to }, write, isStill
       const writer = new PageWriter(handle)
       await writer.end(await write(writer))
       // The log may be read by others than the owner of this process.
-      await keepOwnership(storage, like, temporary).catch(unlessGone)
+      if (like !== null) await keepOwnership(storage, like, temporary)
       await promisesOf(handle).sync()
     } finally {
       await promisesOf(handle).close()
@@ -250,11 +252,6 @@ async function writeRunFile (storage, folder, like, { from, to }, write, isStill
   } finally {
     if (!isDone) await calls.unlink(temporary).catch(() => {})
   }
-}
-
-/** The log may be moved meanwhile. @param {any} err */
-function unlessGone (err) {
-  if (!MISSING.includes(err.code)) throw err
 }
 
 exports.KeyWriter = KeyWriter

@@ -19,7 +19,7 @@ class MemoryLog {
     this.disk = disk
     this.folder = FOLDER
     this.storage = disk.storage
-    this.findFile = () => 'log'
+    this.findFile = () => null
     this.isReadOnly = false
     this.id = Buffer.from('0102030405060708', 'hex')
     this.epoch = 1
