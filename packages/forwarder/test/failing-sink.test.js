@@ -305,8 +305,9 @@ tape('cursor: while it cannot be written, nothing is sent that might have to be 
 /** A log that has lost its first records to retention. */
 function retain (log) {
   let firstKept = 0
+  const retained = () => Object.assign(new Error('retained'), { code: 'ERR_LOG_SEQ_RETAINED' })
   const check = ({ gt = -1, gte = 0, onRetained }) => {
-    if (onRetained !== 'skip' && gt !== -1 && Math.max(gt + 1, gte) < firstKept) throw Object.assign(new Error('retained'), { code: 'ERR_LOG_SEQ_RETAINED' })
+    if (onRetained !== 'skip' && gt !== -1 && Math.max(gt + 1, gte) < firstKept) throw retained()
     return Math.max(gt + 1, gte, firstKept)
   }
   return {
@@ -316,6 +317,7 @@ function retain (log) {
     filename: log.filename,
     stats: log.stats,
     removeBefore: (seq) => { firstKept = seq },
+    get: async (seq) => seq < firstKept ? Promise.reject(retained()) : log.get(seq),
     scan: async (options, onRecords) => log.scan({ ...options, gte: check(options) }, onRecords),
     stream: (options) => log.stream({ ...options, gte: check(options) }),
     count: async (options) => log.count({ ...options, gte: check(options) })
