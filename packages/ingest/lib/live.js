@@ -17,7 +17,7 @@ const { once } = require('node:events')
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers')
 const { crc32 } = require('node:zlib')
 const { onAbort } = require('@millrace/flow')
-const { firstPiece, isDeleted } = require('./reading')
+const { firstPiece } = require('./reading')
 const { showRecord } = require('./record')
 
 /** When a client comes back; later if there was no room for it. */
@@ -212,6 +212,14 @@ async function findSeq (log, cursor, { isOurs, isForeign }) {
     if (err.code === 'ERR_LOG_SEQ_LOST') return { cursor: await lastBefore(log, cursor), isCut: true }
     throw err
   }
+}
+
+/**
+ * Whether the record at a seq is deleted. If it was the last one, the log ends before it once it is opened again.
+ * @type {(log: Log, seq: number) => Promise<boolean>}
+ */
+async function isDeleted (log, seq) {
+  return await log.get(seq).then(() => false, (/** @type {any} */ err) => err.code === 'flumelog:deleted')
 }
 
 /** @param {any} err */

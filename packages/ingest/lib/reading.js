@@ -297,14 +297,6 @@ async function seqBefore (log, seq) {
 }
 
 /**
- * Whether the record at a seq is deleted. If it was the last one, the log ends before it once it is opened again.
- * @type {(log: Log, seq: number) => Promise<boolean>}
- */
-async function isDeleted (log, seq) {
-  return await log.get(seq).then(() => false, (/** @type {any} */ err) => err.code === 'flumelog:deleted')
-}
-
-/**
  * The seqs to read. What lies outside of the times is left out by whole segments, and the filter does the rest.
  * @param {NamedLog} entry
  * @param {Query} query
@@ -394,7 +386,6 @@ async function describeGone ({ log }, err) {
 }
 
 exports.firstPiece = firstPiece
-exports.isDeleted = isDeleted
 exports.LIGHT_LENGTH = LIGHT_LENGTH
 exports.parseFilter = parseFilter
 exports.parseQuery = parseQuery
