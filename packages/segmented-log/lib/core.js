@@ -109,7 +109,7 @@ class Core {
     return {
       folder: path.join(folder, INDEX_FOLDER),
       storage,
-      findFile: () => segments.last.path,
+      findFile: () => segments.last.filePath,
       isReadOnly: !isWriter,
       findStart: () => segments.first.base,
       findErasedCount: (/** @type {number} */ seq) => this.#ask(seq, ({ erasedCount }) => erasedCount),
