@@ -23,7 +23,7 @@ const {
 const { SeqReservation, packCommit, packedSizeMax } = require('./lib/pack-commit')
 const { ChunkCursor, ENTRY } = require('./lib/chunk-cursor')
 const { assembleRecord, findReach, findRecordEnd } = require('./lib/frames')
-const { UNSURE_GAP, checkPage, findFrame, readNext } = require('./lib/pages')
+const { UNSURE_GAP, checkPage, findCleanEnd, findFrame, readNext } = require('./lib/pages')
 const { TailWalk } = require('./lib/tail-walk')
 const { Repacker } = require('./lib/repack')
 const {
@@ -112,6 +112,7 @@ exports.findReach = findReach
 exports.findRecordEnd = findRecordEnd
 exports.UNSURE_GAP = UNSURE_GAP
 exports.checkPage = checkPage
+exports.findCleanEnd = findCleanEnd
 exports.findFrame = findFrame
 exports.readNext = readNext
 exports.TailWalk = TailWalk

@@ -1,11 +1,11 @@
 'use strict'
 // What copies of logs are made with: for @millrace/repair, which goes with this version. No promise to anybody else.
 
-const { detectFraming } = require('./lib/recover/identify')
+const { detectFraming, readHeadBytes } = require('./lib/recover/identify')
 const { TailCopy } = require('./lib/recover/tail-copy')
 const { acceptLines } = require('./lib/recover/accept-lines')
 const { writeAside } = require('./lib/copy/aside')
-const { isShorter, readHeadBytes, surveyFile } = require('./lib/copy/survey-file')
+const { isShorter, surveyFile } = require('./lib/copy/survey-file')
 const { surveyLines } = require('./lib/copy/survey-lines')
 
 /**

@@ -9,6 +9,8 @@ const {
 } = require('./layout')
 
 const NO_FRAME = null
+/** @type {Map<number, import('./journal').Entry[]>} */
+const NOTHING_UNFINISHED = new Map()
 // One object for all calls, because pages are checked one after the other, and often.
 const header = new ChunkHeader()
 /** @type {Frame} */
@@ -50,6 +52,20 @@ function checkPage (page, rules, unfinished) {
     chainCrc = header.chainCrc
   }
   return null
+}
+
+/**
+ * Whether a file ends as its newest slot says, by its last page alone. What the page does not show, the slot does: it
+ * has the chain crc of the last chunk, which stands for all chunks before.
+ * @param {Page} page  the last one, which ends where the slot says
+ * @param {Rules} rules
+ * @param {import('./head').Slot} slot
+ * @returns {number | null}  the epoch of the last chunk; null if the page is damaged, or is not the one that the slot
+ *   describes
+ */
+function findCleanEnd (page, rules, slot) {
+  const damage = checkPage(page, { ...rules, verify: true }, NOTHING_UNFINISHED)
+  return damage === null && header.chainCrc === slot.chainCrc ? header.epoch : null
 }
 
 /**
@@ -100,6 +116,7 @@ function readNext ({ bytes, offset }, chainCrc) {
 }
 
 exports.checkPage = checkPage
+exports.findCleanEnd = findCleanEnd
 exports.readNext = readNext
 exports.findFrame = findFrame
 exports.UNSURE_GAP = UNSURE_GAP

@@ -4,8 +4,8 @@
 
 const { abortError, pause, promisesOf, toPromise } = require('@millrace/flow')
 const { openChecked, openNewChecked } = require('./recover/open-checked')
-const { detectFraming } = require('./recover/identify')
-const { offsetFramings } = require('@millrace/framing')
+const { detectFraming, readHeadBytes } = require('./recover/identify')
+const { HEADER_SIZE, hasMagic, offsetFramings } = require('@millrace/framing')
 const { openOffset } = require('./recover/open-offset')
 const { removeLeftover } = require('./maintenance')
 
@@ -177,12 +177,15 @@ function describeFault (recovery) {
 async function openStore (file, framing) {
   // A checked log is never empty. An empty file is open for reading and has no framing yet; any offset framing can read
   // it.
-  if (file.blocks.size.value === 0) {
+  const { size: { value: size } } = file.blocks
+  if (size === 0) {
     if (framing === 'lines') return lines().openLines(file)
     return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32)
   }
+  const head = await readHeadBytes(file.blocks)
+  if (size >= HEADER_SIZE && hasMagic(head)) return openChecked(file, head)
   const found = await toPromise((cb) => detectFraming(file.blocks, file.storage, framing, cb))
-  if (found === 'checked') return openChecked(file)
+  if (found === 'checked') return openChecked(file, head)
   return found === 'lines' ? lines().openLines(file) : openOffset(file, found)
 }
 

@@ -8,7 +8,7 @@ const { promisesOf, toCallback, toPromise } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { Compactor } = require('./compactor')
 const { openChecked } = require('./recover/open-checked')
-const { areOfCopy, readHeaderAreas } = require('./recover/identify')
+const { areOfCopy, readHeadBytes, readHeaderAreas } = require('./recover/identify')
 
 const SUFFIX = '.compacting'
 // Appends wait once less than this is left to copy.
@@ -141,7 +141,7 @@ async function replaceFile (file, isComplete) {
       failure = /** @type {Error} */ (err)
     }
     try {
-      const { store } = await openChecked(file)
+      const { store } = await openChecked(file, await readHeadBytes(blocks))
       // Reserved and lost positions are the same as before.
       store.reservation = before.reservation
       file.store = store

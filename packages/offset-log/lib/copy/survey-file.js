@@ -6,9 +6,10 @@
 const { LogError } = require('@millrace/errors')
 const { pause, promisesOf, toPromise } = require('@millrace/flow')
 const {
-  FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, haveSameJournals, readHead, rememberErasures
+  FRAME_TYPES, LENGTH_SIZE, haveSameJournals, readHead, rememberErasures
 } = require('@millrace/framing')
 const { STEP, Survey, endOfPage, isZeroIn } = require('@millrace/framing/survey')
+const { readHeadBytes } = require('../recover/identify')
 
 // Longer than a write takes.
 const PAUSE_MS = 10
@@ -90,16 +91,6 @@ async function isErasedAt (blocks, position) {
  */
 function isShorter (err) {
   return err instanceof LogError && err.code === 'ERR_FILE_SHORT_READ'
-}
-
-/**
- * @param {BlockFile} blocks
- * @returns {Promise<Buffer>}  zeros where the file is shorter
- */
-async function readHeadBytes (blocks) {
-  const bytes = Buffer.alloc(HEAD_SIZE)
-  await promisesOf(blocks).readInto(bytes.subarray(0, Math.min(HEAD_SIZE, blocks.size.value)), 0)
-  return bytes
 }
 
 class Confirmation {
@@ -204,5 +195,4 @@ class Confirmation {
 }
 
 exports.surveyFile = surveyFile
-exports.readHeadBytes = readHeadBytes
 exports.isShorter = isShorter

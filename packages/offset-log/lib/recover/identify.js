@@ -3,12 +3,12 @@
 // magic. An offset log begins with a frame whose two sizes and end agree. JSON Lines begin with an object, or have the
 // file of sums beside them.
 
-const { BlockFile, fileStorage, readWhole } = require('@millrace/block-file')
+const { fileStorage, readWhole } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { promisesOf, toCallback, toPromise } = require('@millrace/flow')
 const {
-  AREA_SIZE, FRAME_HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, SUMS_SIZE, SUMS_SUFFIX, decodeFileHeader, encodeFileHeader,
-  hasMagic, looksLikeLines, offsetFramings, readSums
+  AREA_SIZE, FRAME_HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, HEAD_SIZE, SUMS_SIZE, SUMS_SUFFIX, decodeFileHeader,
+  encodeFileHeader, hasMagic, looksLikeLines, offsetFramings, readSums
 } = require('@millrace/framing')
 
 /** How much of a file is looked at to see whether it is text. */
@@ -16,10 +16,31 @@ const LOOK_SIZE = 64 * 1024
 
 /**
  * @typedef {import('@millrace/framing').OffsetFraming} OffsetFraming
- * @typedef {ReturnType<typeof BlockFile>} BlockFileHandle
+ * @typedef {import('@millrace/block-file').BlockFile} BlockFileHandle
  * @typedef {(err: Error | null, framing?: 'checked' | 'lines' | OffsetFraming) => void} Detected  gets
  *   ERR_LOG_UNKNOWN_FORMAT if nothing is known that begins so
  */
+
+/**
+ * Bytes of an open file, usually without waiting.
+ * @type {(blocks: BlockFileHandle, start: number, end: number) => Promise<Buffer>}
+ */
+async function readBytes (blocks, start, end) {
+  const bytes = Buffer.allocUnsafe(end - start)
+  if (!blocks.readIntoNow(bytes, 0, bytes.length, start)) await promisesOf(blocks).readInto(bytes, start)
+  return bytes
+}
+
+/**
+ * What the file would have as its head if it is a checked log.
+ * @param {BlockFileHandle} blocks
+ * @returns {Promise<Buffer>}  zeros where the file is shorter
+ */
+async function readHeadBytes (blocks) {
+  const { value: size } = blocks.size
+  if (size >= HEAD_SIZE) return readBytes(blocks, 0, HEAD_SIZE)
+  return Buffer.concat([await readBytes(blocks, 0, size)], HEAD_SIZE)
+}
 
 /**
  * Writes nothing.
@@ -123,14 +144,22 @@ async function peekId (path, storage) {
  * @returns {Promise<import('@millrace/framing').SumsSlot | null>}  null if nothing can be read
  */
 async function peekSums (path, storage = fileStorage) {
-  const handle = await promisesOf(storage).open(path + SUMS_SUFFIX, { flags: 'r', createFolder: false }).catch(() => null)
-  if (handle === null) return null
+  const bytes = await peekBytes(path + SUMS_SUFFIX, SUMS_SIZE, storage).catch(() => null)
+  return (bytes && readSums(bytes)[0]) ?? null
+}
+
+/**
+ * The first bytes of a file that is not open.
+ * @type {(path: string, size: number, storage?: import('@millrace/block-file').Storage) => Promise<Buffer>} zeros where
+ *   the file is shorter
+ * @throws ENOENT if there is no such file
+ */
+async function peekBytes (path, size, storage = fileStorage) {
+  const handle = await promisesOf(storage).open(path, { flags: 'r', createFolder: false })
   try {
-    const bytes = Buffer.alloc(Math.min(await promisesOf(handle).size(), SUMS_SIZE))
+    const bytes = Buffer.alloc(size)
     await toPromise((cb) => readWhole(handle, bytes, 0, cb))
-    return readSums(bytes)[0] ?? null
-  } catch {
-    return null
+    return bytes
   } finally {
     await promisesOf(handle).close().catch(() => {})
   }
@@ -155,15 +184,8 @@ function areOfCopy (areas, header) {
  * @throws ENOENT if there is no such file
  */
 async function readHeaderAreas (path, storage) {
-  const blocks = BlockFile(path, { flags: 'r', cache: 0, storage })
-  try {
-    await promisesOf(blocks).ready()
-    const bytes = Buffer.alloc(PEEK_SIZE)
-    await promisesOf(blocks).readInto(bytes.subarray(0, Math.min(blocks.size.value, PEEK_SIZE)), 0)
-    return HEADER_POSITIONS.map((position) => bytes.subarray(position, position + AREA_SIZE))
-  } finally {
-    await promisesOf(blocks).close().catch(() => {})
-  }
+  const bytes = await peekBytes(path, PEEK_SIZE, storage)
+  return HEADER_POSITIONS.map((position) => bytes.subarray(position, position + AREA_SIZE))
 }
 
 /** @param {Buffer[]} areas @returns {Buffer | null} */
@@ -174,6 +196,8 @@ function findId (areas) {
 }
 
 exports.detectFraming = detectFraming
+exports.readBytes = readBytes
+exports.readHeadBytes = readHeadBytes
 exports.areOfCopy = areOfCopy
 exports.peekId = peekId
 exports.peekSums = peekSums

@@ -1,13 +1,15 @@
 'use strict'
-// Opens a file of the checked framing as a log: reads the head, finishes deletions, finds the end, and reports damage.
+// Opens a file of the checked framing as a log. One that was closed needs one look at its last page. Of any other the
+// end is found, deletions are finished, what is torn is cut, and damage is reported.
 
 const { LogError } = require('@millrace/errors')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const {
-  EPOCH_MAX, HEAD_SIZE, TailWalk, countErased, describeFault, readHead, rememberErasures
+  EPOCH_MAX, HEAD_SIZE, PAGE_SIZE, TailWalk, countErased, describeFault, findCleanEnd, readHead, rememberErasures
 } = require('@millrace/framing')
 const { redoErasures } = require('../append/eraser')
 const { CheckedStore } = require('../checked-store')
+const { readBytes } = require('./identify')
 const { TailCopy, cutEnd } = require('./tail-copy')
 
 const ZEROS = Buffer.alloc(64 * 1024)
@@ -19,26 +21,66 @@ const ZEROS = Buffer.alloc(64 * 1024)
  * @typedef {import('@millrace/framing').TailReport} TailReport
  */
 
-/** Sets `file.end`. @type {(file: LogFile) => Promise<{ store: CheckedStore, recovery: Recovery | null }>} */
-async function openChecked (file) {
-  const { blocks, storage } = file
+/**
+ * Sets `file.end`.
+ * @param {LogFile} file
+ * @param {Buffer} bytes  of the head
+ * @returns {Promise<{ store: CheckedStore, recovery: Recovery | null }>}
+ */
+async function openChecked (file, bytes) {
+  const { blocks, codec } = file
+  const head = readHead(bytes, blocks.path)
+  if (head instanceof LogError) throw head
+  const mismatch = codec.compareName(head.header.codec, blocks.path, 'open')
+  if (mismatch) throw mismatch
+  // The head may already name bytes that another process appended after the size was read.
+  if (blocks.flags === 'r') await toPromise((cb) => blocks.refresh(cb))
+  const store = new CheckedStore(file, head)
+  return { store, recovery: await openClosed(store, head) ? null : await recover(store, head) }
+}
+
+/**
+ * Opens a log that was closed: the newest slot says how it ends, and that all of it is durable. The last page must be
+ * the one that the slot describes.
+ * @type {(store: CheckedStore, head: Head) => Promise<boolean>} false if the log may be otherwise; nothing is changed
+ */
+async function openClosed (store, head) {
+  const { blocks, rules, words } = store
+  const { slot, journals, flaws } = head
+  const isClosed = slot !== null && slot.reservedEnd === 0 && slot.end === blocks.size.value
+  if (!isClosed || flaws.length > 0 || journals.length > 0) return false
+  const { end, logicalEnd, chainCrc, last } = slot
+  let { epoch } = slot
+  if (end > HEAD_SIZE) {
+    const start = end - 1 - (end - 1) % PAGE_SIZE
+    const bytes = await readBytes(blocks, start, end)
+    const lastEpoch = findCleanEnd({ bytes, offset: 0, start, end }, rules, slot)
+    if (lastEpoch === null) return false
+    epoch = Math.max(epoch, lastEpoch)
+  }
+  store.erasedCount = countErased(head)
+  store.epoch = epoch
+  store.tail = { end, shift: logicalEnd - end, chainCrc }
+  store.setEnd(store.tail)
+  // A repair that lost records may have left a words record as the last one.
+  const isWords = words !== null && (await words.load(store)).has(last)
+  store.last = store.durableLast = isWords ? await promisesOf(store).findLast(Infinity) : last
+  return true
+}
+
+/** @type {(store: CheckedStore, head: Head) => Promise<Recovery | null>} null if there is nothing to report */
+async function recover (store, head) {
+  const { file, blocks } = store
   const isReadOnly = blocks.flags === 'r'
   // After a compaction the session continues in the new file, so there is no end that an earlier session left.
   const goesOn = file.store !== null
-  const head = await readLogHead(file)
-  const tailCopy = new TailCopy(blocks, head, storage)
+  const tailCopy = new TailCopy(blocks, head, file.storage)
   /** @type {Recovery} */
   const recovery = { offset: 0, size: 0, keptAt: null, uncopied: null, unrestored: null, damage: [], flaws: head.flaws }
   let restoredEnd = 0
-  if (isReadOnly) {
-    // The head may already name bytes that another process appended after the size was read.
-    await toPromise((cb) => blocks.refresh(cb))
-    recovery.unrestored = await tailCopy.find()
-  } else if (!goesOn) {
-    restoredEnd = await tailCopy.restore()
-  }
+  if (isReadOnly) recovery.unrestored = await tailCopy.find()
+  else if (!goesOn) restoredEnd = await tailCopy.restore()
   const fileSize = blocks.size.value
-  const store = new CheckedStore(file, head)
   const report = await walkTail(store, head, fileSize)
   const { tail, damage } = report
   const mayWrite = !isReadOnly && damage === null
@@ -57,7 +99,7 @@ async function openChecked (file) {
   const wordsSeqs = await store.words?.load(store)
   await findLast(store, head, report, wordsSeqs)
   if (mayWrite && !goesOn && !recovery.uncopied) await markIntact(store)
-  return { store, recovery: saysAnything(recovery) ? recovery : null }
+  return saysAnything(recovery) ? recovery : null
 }
 
 /**
@@ -76,17 +118,6 @@ function openNewChecked (file, bytes) {
 /** @param {Recovery} recovery */
 function saysAnything ({ size, damage, flaws, uncopied, unrestored }) {
   return size > 0 || damage.length > 0 || flaws.length > 0 || Boolean(uncopied ?? unrestored)
-}
-
-/** @type {(file: LogFile) => Promise<Head>} */
-async function readLogHead ({ blocks, codec }) {
-  const bytes = Buffer.alloc(HEAD_SIZE)
-  await promisesOf(blocks).readInto(bytes.subarray(0, Math.min(HEAD_SIZE, blocks.size.value)), 0)
-  const head = readHead(bytes, blocks.path)
-  if (head instanceof LogError) throw head
-  const mismatch = codec.compareName(head.header.codec, blocks.path, 'open')
-  if (mismatch) throw mismatch
-  return head
 }
 
 /** @type {(store: CheckedStore, head: Head, fileSize: number) => Promise<TailReport>} */
