@@ -9,11 +9,15 @@ const { DOUBLE_SIZE, DamagedRun } = require('./run-format')
 const { KeyWriter, ValueWriter } = require('./run-writer')
 
 /**
- * If a path has so few keys, the long hash of each is written: then counts need no reads. That is a byte a record, or a
- * few KiB for a small run, and holds for what is merged too.
+ * If a path has so few keys for each record, the long hash of each is written: then counts need no reads. That is at
+ * most a byte a record. In the run of a block, which will be merged, more of them are: a larger run has more records
+ * for each key, and what a part of it has not is lost.
  */
-const IDS_SHARE = 8
+const IDS_SHARE = 1 / 8
+const IDS_SHARE_BLOCK = 1 / 2
 const IDS_RECORDS_MIN = 2048
+/** How many keys adjacent runs have together is told by those whose hash is below it. */
+const SAMPLED = 2 ** 32 / 64
 
 /**
  * @typedef {import('./block').Block} Block
@@ -104,7 +108,7 @@ async function writeErased (writer, lists, pace) {
 /** @type {(writer: PageWriter, column: Block['keys'][0], records: number, pace: Pace) => Promise<KeySection>} */
 async function writeKeys (writer, column, records, pace) {
   const order = column.sort()
-  const hasIds = countKeys(column.short, order) <= Math.max(records, IDS_RECORDS_MIN) / IDS_SHARE
+  const hasIds = countKeys(column.short, order) <= Math.max(records * IDS_SHARE_BLOCK, IDS_RECORDS_MIN * IDS_SHARE)
   const target = new KeyWriter(writer, records, hasIds)
   const ordinals = new Uint32Array(records)
   for (let at = 0; at < order.length;) {
@@ -246,12 +250,29 @@ class Gathered {
   }
 }
 
+/** @type {(runs: readonly Run[], slot: number, records: number) => boolean} */
+function hasFewKeys (runs, slot, records) {
+  const max = Math.max(records, IDS_RECORDS_MIN) * IDS_SHARE
+  if (runs.reduce((sum, { footer }) => sum + footer.keys[slot].count, 0) <= max) return true
+  // Hashes are spread evenly.
+  const sampled = new Set()
+  for (const run of runs) {
+    const { count } = run.footer.keys[slot]
+    for (let index = 0; index < count && sampled.size <= max; index++) {
+      const short = run.hashAt(slot, index)
+      if (short >= SAMPLED) break
+      sampled.add(short)
+    }
+  }
+  return sampled.size * (2 ** 32 / SAMPLED) <= max
+}
+
 /**
  * @type {(writer: PageWriter, runs: readonly Run[], offsets: number[], slot: number,
  *   pace: Pace) => Promise<KeySection>}
  */
 async function mergeKeys (writer, runs, offsets, slot, pace) {
-  const hasIds = runs.every(({ footer }) => footer.keys[slot].hasIds)
+  const hasIds = runs.every(({ footer }) => footer.keys[slot].hasIds) && hasFewKeys(runs, slot, offsets[runs.length])
   const target = new KeyWriter(writer, offsets[runs.length], hasIds)
   const gathered = new Gathered()
   const heads = runs.map((run) => run.entries(slot))

@@ -10,7 +10,7 @@ const { Run } = require('./run')
 /** With fewer runs each of them is looked into. */
 const RUNS_MIN = 17
 /** Bytes of all tables. */
-const SIZE_MAX = 8 * 1024 * 1024
+const SIZE_MAX = 24 * 1024 * 1024
 /** So many rows for each hash of a usual run, or more: then a run that has not the hash is hardly ever looked into. */
 const ROWS_SHARE = 16
 /** With fewer rows for each, most runs would be looked into. */
@@ -21,7 +21,7 @@ const ROW_BITS_MIN = 6
 /** Of the runs three quarters have no more hashes than a usual one. */
 const USUAL = 3 / 4
 /** Hashes that are read each time. */
-const STEP = 4096
+const STEP = 16384
 const COLUMNS = 32
 const WORD_SIZE = 4
 const HASH_BITS = 32

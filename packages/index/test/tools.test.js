@@ -110,6 +110,22 @@ tape('keepsUp: false: a reader scans nothing in the background, and every answer
   await index.close()
 })
 
+tape('counts: of runs that were merged they need no reads, if a path has few keys for each record', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec, seed: 9 })
+  // In a block there are some three records of each user.
+  for (let n = 0; n < 16_000; n++) log.append({ user: n * 7919 % 600, pair: n >> 1 })
+  const index = createIndex(['user', 'pair'], { tuning: { recordsMax: 2000 } }).open(log)
+  await index.flush()
+  t.ok(index.status().runs < 8, `${index.status().runs} runs`)
+  const unsure = ({ parts }) => [...parts].flatMap(({ seqs }) => seqs).length
+  const users = Array.from({ length: 30 }, (_, user) => index.count({ path: 'user', equals: user }))
+  t.equal(users.reduce((sum, counted) => sum + unsure(counted), 0), 0)
+  const wanted = log.records.map(({ bytes }) => JSON.parse(bytes)).filter(({ user }) => user < 30).length
+  t.equal(users.reduce((sum, { sure }) => sum + sure, 0), wanted)
+  t.equal(unsure(index.count({ path: 'pair', equals: 7 })), 2, 'of many keys it would be too large')
+  await index.close()
+})
+
 tape('runs: those that were merged, or are of other paths or another log, are removed from the disk', async (t) => {
   const log = makeLog(1000)
   const files = () => log.disk.list(FOLDER).filter((name) => name.endsWith('.run'))

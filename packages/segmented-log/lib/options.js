@@ -19,7 +19,7 @@ const SEGMENT_SIZE = 64 * 1024 * 1024
 const SEGMENT_SIZE_MAX = 2 ** 40
 const CACHE_SIZE = 16 * 1024 * 1024
 const CACHE_SIZE_MIN = 256 * 1024
-const OPEN_SEGMENTS = 8
+const OPEN_SEGMENTS = 128
 /** A quota is divided into at least so many segments, so that one drop does not take much of the log. */
 const SEGMENTS_PER_QUOTA = 8
 const SEGMENTS_PER_QUOTA_MIN = 4
@@ -69,7 +69,7 @@ const optionNames = Object.freeze([...PASSED_ON, 'framing', 'storage', 'mode', '
  *   that would not become at least 5% smaller stays plain, and so does a damaged one. `gunzip` or `zstd -d` gives the
  *   segment back, byte for byte. A deletion in a compressed segment inflates it, and it is compressed again later.
  *   While the new file is made it counts towards `maxSize`.
- * @property {number} [openSegments]  How many sealed segments may stay open; 8 by default. The newest one and those
+ * @property {number} [openSegments]  How many sealed segments may stay open; 128 by default. The newest one and those
  *   that are being read come on top.
  * @property {number} [maxSize]  In bytes, at least 1 MiB and four times `segmentSize`: the oldest segments go before
  *   all files of the log in the folder together become larger. By default the log may grow without a bound. Room for
