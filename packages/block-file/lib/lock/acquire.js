@@ -81,7 +81,7 @@ const LEFTOVER = /^(\.[0-9a-f]{16})+(\.new)?$/
  * @typedef {object} Obstacle  the reason why the lock cannot be taken
  * @property {string} lockPath  of the lock, or of the claim
  * @property {LockRecord | null} record  the holder's; null if it cannot be read, and `cause` says why
- * @property {boolean} isForeign  whether this process cannot see if the holder is alive
+ * @property {boolean} isUnseen  whether this process cannot see if the holder is alive
  * @property {Error | null} cause
  */
 
@@ -223,8 +223,8 @@ async function look (own, world, lockPath) {
       if (record.nonce === own.nonce) return { held: own }
       const liveness = await world.checkLiveness(record).catch(() => 'unknown')
       if (liveness === 'dead') return record.nonce
-      const isForeign = liveness === 'foreign' || liveness === 'hidden'
-      return { obstacle: { lockPath, record, isForeign, cause: null } }
+      const isUnseen = liveness === 'foreign' || liveness === 'hidden'
+      return { obstacle: { lockPath, record, isUnseen, cause: null } }
     }
     // The record may be in the middle of being copied.
     if (!await world.wait(count)) continue
@@ -250,7 +250,7 @@ async function take (world, lockPath, record) {
 
 /** @type {(lockPath: string, cause: Error) => Taken} */
 function unknown (lockPath, cause) {
-  return { obstacle: { lockPath, record: null, isForeign: false, cause } }
+  return { obstacle: { lockPath, record: null, isUnseen: false, cause } }
 }
 
 /** @type {(world: World, text: string) => string | undefined} undefined if the text is no record */

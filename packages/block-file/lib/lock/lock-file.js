@@ -136,7 +136,7 @@ async function findHolder (filePath) {
   const self = { ...thisThread(), localFileSystem: await nameOfLocal(path.dirname(filePath)) }
   const found = parseRecord(await readRecord(lockPath).catch(() => null) ?? '')
   const record = found?.lock === 'kernel' ? found : null
-  const error = lockedError(filePath, { lockPath, record, isForeign: false, cause: null }, self)
+  const error = lockedError(filePath, { lockPath, record, isUnseen: false, cause: null }, self)
   if (record === null) return { state: 'nameless', error }
   const liveness = await checkLiveness(record, self).catch(() => 'unknown')
   return { state: liveness === 'dead' ? 'dying' : 'alive', error }
@@ -562,7 +562,7 @@ function changeName (name, ...paths) {
 // The messages that say who has a file open for writing, and what to do.
 
 /** @type {(path: string, obstacle: Obstacle, self: import('./liveness').Identity) => LogError} */
-function lockedError (path, { lockPath, record, isForeign, cause }, self) {
+function lockedError (path, { lockPath, record, isUnseen, cause }, self) {
   if (record === null && cause === null) {
     return new LogError('ERR_LOG_LOCKED', `open: ${path} is open for writing: the kernel holds a lock on it, and no record ` +
       'beside it says for whom. It may be open by another path: a bind mount, a hard link, an earlier name. ' +
@@ -574,7 +574,7 @@ function lockedError (path, { lockPath, record, isForeign, cause }, self) {
   }
   const { host, pid, thread, since } = record
   const who = `open: ${path} is open for writing, by ${describeThread(record, self)}${host === '' ? '' : ` on ${host}`}, since ${since}`
-  const advice = isForeign
+  const advice = isUnseen
     ? `that is another machine or another container, whose processes cannot be seen from here: close it there, or, if \
 that process is surely gone, remove ${lockPath}`
     : 'close it there, or open it with flags "r"'
