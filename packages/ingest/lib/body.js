@@ -11,7 +11,7 @@ const { Problem, tooLarge, unauthorized } = require('./problem')
 const STEP_SIZE = 64 * 1024
 
 /**
- * @typedef {import('./holds').Hold} Hold
+ * @typedef {import('./memory-budget').HeldMemory} HeldMemory
  * @typedef {import('node:http').IncomingHttpHeaders} Headers
  * @typedef {import('node:stream').Readable} Readable
  */
@@ -30,15 +30,15 @@ const STEP_SIZE = 64 * 1024
 
 /**
  * @template T
- * @typedef {(err: Error | null, result?: T, hold?: Hold) => void} Done  once, whatever the stream does afterwards.
- *   `hold`: what the result holds, to be released
+ * @typedef {(err: Error | null, result?: T, memory?: HeldMemory) => void} Done  once, whatever the stream does
+ *   afterwards. `memory`: what the result holds, to be released
  */
 
 /**
  * @typedef {object} Around  a part of the context
  * @property {{ limits: { bodySize: number, inflatedSize: number } }} options
- * @property {import('./turns').Turns} turns
- * @property {import('./holds').Holds} holds
+ * @property {import('./event-loop-turns').EventLoopTurns} turns
+ * @property {import('./memory-budget').MemoryBudget} budget
  * @property {import('./keys').Keys} keys
  */
 
@@ -48,7 +48,7 @@ class Intake {
   #reader
   #limits
   #turns
-  #hold
+  #memory
   #done
   /** Of the bytes as they are unpacked. @type {Readable} */
   #source
@@ -75,13 +75,13 @@ class Intake {
    * @param {Done<T>} done
    * @param {import('node:crypto').Hash | null} hash  of the body
    */
-  constructor (headers, stream, reader, { options, turns, holds }, done, hash) {
+  constructor (headers, stream, reader, { options, turns, budget }, done, hash) {
     this.#stream = stream
     this.#source = stream
     this.#reader = reader
     this.#limits = options.limits
     this.#turns = turns
-    this.#hold = holds.open()
+    this.#memory = budget.open()
     this.#done = done
     this.#hash = hash
     try {
@@ -155,7 +155,7 @@ class Intake {
         if (!this.#turns.take(nextSize)) return this.#wait(nextSize)
         this.#step()
       }
-      this.#hold.set(this.#reader.heldSize + this.#chunksSize)
+      this.#memory.set(this.#reader.heldSize + this.#chunksSize)
       if (this.#isEnded) this.#end(null, this.#reader.finish())
     } catch (err) {
       this.#end(/** @type {Error} */ (err))
@@ -181,7 +181,7 @@ class Intake {
 
   #step () {
     this.#reader.step()
-    this.#hold.set(this.#reader.heldSize + this.#chunksSize)
+    this.#memory.set(this.#reader.heldSize + this.#chunksSize)
   }
 
   /** @param {number} size */
@@ -207,8 +207,8 @@ class Intake {
     // The stream may fail later, too.
     if (this.#isOver) return
     this.#isOver = true
-    if (err === null) return this.#done(null, result, this.#hold)
-    this.#hold.release()
+    if (err === null) return this.#done(null, result, this.#memory)
+    this.#memory.release()
     this.#chunks = []
     if (this.#gunzip !== null) {
       this.#stream.unpipe(this.#gunzip)
@@ -232,9 +232,9 @@ class Intake {
  */
 function receiveBody ({ headers, apiKey }, stream, reader, context, done, hash = null) {
   // eslint-disable-next-line no-new
-  new Intake(headers, stream, reader, context, (err, result, hold) => {
-    if (err || context.keys.isValid(apiKey)) return done(err, result, hold)
-    hold?.release()
+  new Intake(headers, stream, reader, context, (err, result, memory) => {
+    if (err || context.keys.isValid(apiKey)) return done(err, result, memory)
+    memory?.release()
     done(unauthorized('this API key is not valid any more; nothing was stored'))
   }, hash)
 }
@@ -250,8 +250,8 @@ function expectNoBody (request, context, detail, done) {
   if (!request.body) return done(null)
   const refuse = () => { throw new Problem(400, detail) }
   const reader = { nextSize: 0, heldSize: 0, write: refuse, step () {}, end () {}, finish () {} }
-  receiveBody(request, request.body, reader, context, (err, _, hold) => {
-    hold?.release()
+  receiveBody(request, request.body, reader, context, (err, _, memory) => {
+    memory?.release()
     done(err)
   })
 }

@@ -39,7 +39,8 @@ const REFUSALS = new Set(['ERR_APPEND_CONDITION', 'ERR_LOG_SEQ_LOST'])
  * @property {Done} done
  * @property {Events | null | undefined} events  that are counted
  * @property {Condition | null | undefined} condition  on which it is stored
- * @property {import('./holds').Hold | undefined} hold  released when the records need no memory any more
+ * @property {import('./memory-budget').HeldMemory | undefined} memory  released when the records need none any
+ *   more
  *
  * @typedef {object} CommitOptions
  * @property {number} bufferMs  how long a batch with the acknowledgement `buffered` may wait
@@ -117,16 +118,16 @@ class Committer {
    * @param {Buffer[]} records
    * @param {Ack} ack
    * @param {Done} done
-   * @param {Partial<Pick<Batch, 'events' | 'hold' | 'condition'>>} [more]
+   * @param {Partial<Pick<Batch, 'events' | 'memory' | 'condition'>>} [more]
    */
-  submit (records, ack, done, { events, hold, condition } = {}) {
+  submit (records, ack, done, { events, memory, condition } = {}) {
     let size = 0
     for (const { length } of records) size += length
     if (this.#size > 0 && this.#size + size > this.#options.pendingSize) {
       return done(unavailable(`${this.#size} bytes wait to be written; nothing was stored`), null)
     }
     this.#size += size
-    const batch = { records, size, ack, since: performance.now(), done, events, hold, condition }
+    const batch = { records, size, ack, since: performance.now(), done, events, memory, condition }
     if (condition) return this.#handIf(batch, condition)
     this.#waiting.push(batch)
     if (ack === 'buffered') this.#acknowledge(done)
@@ -229,9 +230,9 @@ class Committer {
   }
 
   /** The records need no memory any more. @param {Batch} batch */
-  #forget ({ size, hold }) {
+  #forget ({ size, memory }) {
     this.#size -= size
-    hold?.release()
+    memory?.release()
   }
 
   /** The time, read once for all batches that are called back together. */

@@ -9,7 +9,7 @@ const TURN_SIZE = 2 ** 20
 
 /** @typedef {{ size: number, go: () => void }} Waiter */
 
-class Turns {
+class EventLoopTurns {
   /** The most that was worked on in one turn. */
   peakSize = 0
   #sizeMax
@@ -72,5 +72,5 @@ class Turns {
   }
 }
 
-exports.Turns = Turns
+exports.EventLoopTurns = EventLoopTurns
 exports.TURN_SIZE = TURN_SIZE

@@ -3,7 +3,7 @@
 
 const { unavailable } = require('./problem')
 
-class Holds {
+class MemoryBudget {
   /** Now, and the most so far. */
   size = 0
   peakSize = 0
@@ -16,7 +16,7 @@ class Holds {
 
   /** Of one request. */
   open () {
-    return new Hold(this)
+    return new HeldMemory(this)
   }
 
   /** @param {number} more  bytes @throws {Problem} 503 */
@@ -29,20 +29,20 @@ class Holds {
   }
 }
 
-class Hold {
+class HeldMemory {
   size = 0
-  #holds
+  #budget
   #isReleased = false
 
-  /** @param {Holds} holds */
-  constructor (holds) {
-    this.#holds = holds
+  /** @param {MemoryBudget} budget */
+  constructor (budget) {
+    this.#budget = budget
   }
 
   /** The request holds so many bytes now. @param {number} size @throws {Problem} 503 */
   set (size) {
     if (this.#isReleased) return
-    this.#holds.change(size - this.size)
+    this.#budget.change(size - this.size)
     this.size = size
   }
 
@@ -53,5 +53,5 @@ class Hold {
   }
 }
 
-exports.Hold = Hold
-exports.Holds = Holds
+exports.HeldMemory = HeldMemory
+exports.MemoryBudget = MemoryBudget

@@ -107,11 +107,11 @@ class Metrics {
    * @param {NamedLogs} logs
    * @param {WriteMeter} meter
    * @param {string} folder
-   * @param {{ holds: { size: number }, scans: { count: number } }} shared
+   * @param {{ budget: { size: number }, scans: { count: number } }} shared
    */
-  constructor (logs, meter, folder, { holds, scans }) {
+  constructor (logs, meter, folder, { budget, scans }) {
     this.#addRequests()
-    this.#gauge('request_bytes', 'What requests hold in memory', () => holds.size)
+    this.#gauge('request_bytes', 'What requests hold in memory', () => budget.size)
     this.#gauge('readers', 'Requests that read a range', () => scans.count)
     this.#addWriting(logs, meter)
     this.#addLogs(logs, folder)

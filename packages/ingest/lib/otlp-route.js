@@ -28,7 +28,7 @@ const CODE_UNKNOWN = 2
  * @typedef {import('./named-logs').NamedLogs} NamedLogs
  * @typedef {import('./options').Ack} Ack
  * @typedef {import('./plugin').Context} Context
- * @typedef {{ records: Buffer[], rejection: Rejection, hold?: import('./holds').Hold }} ReadRequest
+ * @typedef {{ records: Buffer[], rejection: Rejection, memory?: import('./memory-budget').HeldMemory }} ReadRequest
  */
 
 /** @type {(routes: any, context: Context) => void} */
@@ -40,10 +40,10 @@ function addOtlpRoute (routes, context) {
     if (encoding === null) throw new Problem(415, `send ${MEDIA_TYPES.protobuf} or ${MEDIA_TYPES.json}`)
     // A forwarder sends `Idempotency-Key` to every collector, and OTLP has none: it is ignored.
     const { ack, isAsked } = chooseAck(request, options)
-    const { records, rejection, hold } = await readRequest(encoding, request, context)
+    const { records, rejection, memory } = await readRequest(encoding, request, context)
     // A request that has no records, or is refused, makes no log.
-    if (records.length > 0) await store(logs, otlpLogOf(request.apiKey), ack, { records, pairs: [], hold })
-    else hold?.release()
+    if (records.length > 0) await store(logs, otlpLogOf(request.apiKey), ack, { records, pairs: [], memory })
+    else memory?.release()
     if (isAsked) reply.header('Preference-Applied', `ack=${ack}`)
     reply.header('Content-Type', MEDIA_TYPES[encoding])
     return writeResponse(encoding, rejection)
@@ -71,7 +71,7 @@ async function store (logs, name, ack, batch) {
       logs.release(entry)
     }
   } catch (err) {
-    batch.hold?.release()
+    batch.memory?.release()
     throw err
   }
 }
@@ -82,12 +82,12 @@ async function readRequest (encoding, request, context) {
   const limits = { countMax, recordSize, sizeMax, before: HEAD.toString(), after: TAIL.toString() }
   const body = request.body ?? Readable.from([])
   return new Promise((resolve, reject) => {
-    receiveBody(request, body, new RequestReader(encoding, limits), context, (err, read, hold) => {
+    receiveBody(request, body, new RequestReader(encoding, limits), context, (err, read, memory) => {
       if (err) return reject(refuse(err))
       const { texts: records, rejectedCount } = /** @type {{ texts: Buffer[], rejectedCount: number }} */ (read)
       const all = records.length + rejectedCount
       const message = rejectedCount === 0 ? '' : `${rejectedCount} of ${all} log records have more than ${recordSize} bytes, and were not stored`
-      resolve({ records, rejection: { rejectedCount, message }, hold })
+      resolve({ records, rejection: { rejectedCount, message }, memory })
     })
   })
 }

@@ -6,7 +6,7 @@ const { AccessControl } = require('./access')
 const { RECORD_TYPES } = require('./content')
 const { addCountRoutes } = require('./count-routes')
 const { addHealthRoutes } = require('./health-routes')
-const { Holds } = require('./holds')
+const { MemoryBudget } = require('./memory-budget')
 const { Idempotency } = require('./idempotency')
 const { Keys } = require('./keys')
 const { Metrics, WriteMeter } = require('./metrics')
@@ -17,7 +17,7 @@ const { Problem, refuse, sendProblem, unavailable } = require('./problem')
 const { addReadRoutes } = require('./read-routes')
 const { Routes } = require('./routes')
 const { Scans } = require('./scans')
-const { Turns } = require('./turns')
+const { EventLoopTurns } = require('./event-loop-turns')
 const { addEventRoutes, addWriteRoutes } = require('./write-routes')
 
 /** @typedef {import('fastify').FastifyInstance} App */
@@ -30,8 +30,8 @@ const { addEventRoutes, addWriteRoutes } = require('./write-routes')
  * @property {Keys} keys
  * @property {Idempotency} idempotency
  * @property {Metrics} metrics
- * @property {Turns} turns  which the work on bodies takes
- * @property {Holds} holds  of the requests
+ * @property {EventLoopTurns} turns  which the work on bodies takes
+ * @property {MemoryBudget} budget  of the requests
  * @property {Scans} scans
  * @property {AbortSignal} ending  aborted when the server stops
  * @property {Promise<void>} keysRead  before this, nobody may be let in
@@ -51,10 +51,10 @@ function createContext (given) {
   }
   const logs = new NamedLogs(options, report, meter)
   const keys = new Keys({ file: options.keysFile, storage: logs.storage }, (err) => report('keys', err), options.requireKeys)
-  const turns = new Turns()
-  const holds = new Holds(options.limits.requestsSize)
+  const turns = new EventLoopTurns()
+  const budget = new MemoryBudget(options.limits.requestsSize)
   const scans = new Scans(options.limits.readers)
-  const metrics = new Metrics(logs, meter, options.folder, { holds, scans })
+  const metrics = new Metrics(logs, meter, options.folder, { budget, scans })
   const { idempotencyKeys: count, idempotencyMs: ageMs } = options.limits
   const keysRead = keys.start()
   const opened = keysRead.then(() => logs.open())
@@ -67,7 +67,7 @@ function createContext (given) {
     await opened.catch(() => {})
   }
   const idempotency = new Idempotency({ count, ageMs })
-  const shared = { options, logs, keys, idempotency, metrics, turns, holds, scans }
+  const shared = { options, logs, keys, idempotency, metrics, turns, budget, scans }
   return { ...shared, ending: ending.signal, keysRead, opened, stop, close }
 }
 

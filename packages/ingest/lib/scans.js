@@ -3,7 +3,7 @@
 // turn of the event loop. Their number is bounded.
 
 const { unavailable } = require('./problem')
-const { Turns } = require('./turns')
+const { EventLoopTurns } = require('./event-loop-turns')
 
 /** So many bytes of logs are read between two turns of the event loop. */
 const SCAN_SIZE = 256 * 1024
@@ -11,7 +11,7 @@ const SCAN_SIZE = 256 * 1024
 const HEAVY_SIZE = 64 * 1024
 
 class Scans {
-  turns = new Turns(SCAN_SIZE)
+  turns = new EventLoopTurns(SCAN_SIZE)
   /** Requests that read now. */
   count = 0
   /** Pieces that are read now, and the most so far. */

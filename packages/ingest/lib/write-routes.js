@@ -19,11 +19,11 @@ const { docs } = require('./schemas')
  * @typedef {import('./options').Ack} Ack
  * @typedef {import('./named-logs').NamedLog} NamedLog
  * @typedef {import('./plugin').Context} Context
- * @typedef {import('./holds').Hold} Hold
+ * @typedef {import('./memory-budget').HeldMemory} HeldMemory
  * @typedef {import('./record-cutter').Cut} Cut
  * @typedef {import('./committer').Condition} Condition
- * @typedef {Cut & { hold?: Hold | undefined, condition?: Condition | null }} Batch  `hold`: released once the records
- *   are written
+ * @typedef {Cut & { memory?: HeldMemory | undefined, condition?: Condition | null }} Batch  `memory`: released once
+ *   the records are written
  * @typedef {import('./asked').Asked} Asked
  * @typedef {(err: Error | null, seq: number | null) => void} Done  `seq`: of the last record; null if it has none yet
  * @typedef {(err: Error | null, text?: string) => void} Finish  with the body of the answer
@@ -42,16 +42,16 @@ function addWriteRoutes (routes, context) {
     if (!RECORD_TYPES.includes(type)) throw new Problem(415, `send one of ${RECORD_TYPES.join(', ')}`)
     const given = headers['idempotency-key']
     const hash = given === undefined ? null : crypto.createHash('sha256').update(`${type}\n`)
-    receiveBody(request, body, new RecordCutter(type, limits, name === EVENTS), context, (err, cut, hold) => {
+    receiveBody(request, body, new RecordCutter(type, limits, name === EVENTS), context, (err, cut, memory) => {
       if (err) return sendSafely(reply, err)
-      const batch = { records: [], pairs: [], ...cut, hold, condition }
+      const batch = { records: [], pairs: [], ...cut, memory, condition }
       withLog(logs, name, reply, (entry, finishNow) => {
         const finish = condition === null ? finishNow : asScan(context, finishNow)
         if (hash === null) return storeAndAnswer(entry, batch, asked, reply, finish)
         idempotency.begin(entry, given, apiKey?.id ?? '', hash.digest('hex'))
           .then((retry) => storeOnce(reply, asked, entry, batch, retry, idempotency))
           .then((text) => finish(null, text), finish)
-      }, hold)
+      }, memory)
     }, hash)
   }, { doc: docs.write })
 }
@@ -83,9 +83,9 @@ function addEventRoutes (routes, context) {
  * @param {string} name
  * @param {any} reply
  * @param {(entry: NamedLog, finish: Finish) => void} use  calls `finish` unless it throws
- * @param {Hold} [hold]  of what is stored
+ * @param {HeldMemory} [memory]  of what is stored
  */
-function withLog (logs, name, reply, use, hold) {
+function withLog (logs, name, reply, use, memory) {
   try {
     const acquired = logs.acquire(name, true)
     if ('then' in acquired) acquired.then(begin).catch(fail)
@@ -96,7 +96,7 @@ function withLog (logs, name, reply, use, hold) {
 
   /** @param {Error} err */
   function fail (err) {
-    hold?.release()
+    memory?.release()
     sendSafely(reply, err)
   }
 
@@ -150,10 +150,10 @@ function commit (entry, batch, ack, mark, done) {
     counter.save().then(() => commit(entry, batch, ack, mark, done)).catch((err) => done(err, null))
     return
   }
-  const { records, pairs, hold, condition } = batch
+  const { records, pairs, memory, condition } = batch
   const timeMs = entry.now()
   stampRecords(records, timeMs, mark && { ...mark, count: records.length })
-  committer.submit(records, ack, done, { events: counter?.admit(timeMs, pairs), hold, condition })
+  committer.submit(records, ack, done, { events: counter?.admit(timeMs, pairs), memory, condition })
 }
 
 /**
@@ -167,7 +167,7 @@ function commit (entry, batch, ack, mark, done) {
 async function storeOnce (reply, asked, entry, batch, { key, body, first }, idempotency) {
   const count = batch.records.length
   if (first !== null) {
-    batch.hold?.release()
+    batch.memory?.release()
     if (asked.ack === 'synced') await toPromise((cb) => entry.committer.whenSynced(first.seq, cb))
     reply.header('Idempotency-Replayed', 'true')
     return answer(reply, asked, first.count, first.seq)

@@ -7,9 +7,9 @@ const zlib = require('node:zlib')
 const tape = require('tape')
 const { until } = require('@millrace/testkit')
 const { STEP_SIZE, receiveBody } = require('../lib/body')
-const { Holds } = require('../lib/holds')
+const { MemoryBudget } = require('../lib/memory-budget')
 const { Keys } = require('../lib/keys')
-const { TURN_SIZE, Turns } = require('../lib/turns')
+const { TURN_SIZE, EventLoopTurns } = require('../lib/event-loop-turns')
 
 const MIB = 2 ** 20
 
@@ -38,15 +38,15 @@ class Gatherer {
 
 function createContext (limits = {}) {
   const options = { limits: { bodySize: 10, inflatedSize: 100, ...limits } }
-  return { options, turns: new Turns(), holds: new Holds(4 * MIB), keys: new Keys({ file: 'none' }) }
+  return { options, turns: new EventLoopTurns(), budget: new MemoryBudget(4 * MIB), keys: new Keys({ file: 'none' }) }
 }
 
 async function receive (context, headers, act) {
   const results = []
   const stream = new PassThrough()
-  receiveBody({ headers, apiKey: null }, stream, new Gatherer(), context, (err, body, hold) => {
+  receiveBody({ headers, apiKey: null }, stream, new Gatherer(), context, (err, body, memory) => {
     results.push(err ? err.statusCode : body)
-    hold?.release()
+    memory?.release()
   })
   await act(stream)
   await until(() => results.length > 0)
@@ -81,12 +81,12 @@ tape('body: it arrives once, whole or not at all, whatever its stream does after
   const results = []
   receiveBody({ headers: {}, apiKey: null }, ended, new Gatherer(), context, (err) => results.push(err?.statusCode))
   t.deepEqual(results, [400], 'gone before it is read')
-  t.equal(context.holds.size, 0, 'nothing is held any more')
+  t.equal(context.budget.size, 0, 'nothing is held any more')
 })
 
 tape('body: what all requests work on in one turn is bounded, in fair turns', async (t) => {
   const context = createContext({ bodySize: 16 * MIB, inflatedSize: 16 * MIB })
-  context.holds = new Holds(64 * MIB)
+  context.budget = new MemoryBudget(64 * MIB)
   const order = []
   await Promise.all(Array.from({ length: 4 }, async (_, index) => {
     await receive(context, {}, chunks(...Array.from({ length: 8 }, () => Buffer.alloc(MIB / 2))))
@@ -94,7 +94,7 @@ tape('body: what all requests work on in one turn is bounded, in fair turns', as
   }))
   t.deepEqual(order.sort(), [0, 1, 2, 3])
   t.ok(context.turns.peakSize <= TURN_SIZE && context.turns.peakSize > TURN_SIZE / 2, `${context.turns.peakSize} bytes`)
-  const turns = new Turns()
+  const turns = new EventLoopTurns()
   const steps = []
   const work = (name, left) => {
     if (left === 0) return
@@ -112,18 +112,18 @@ tape('body: more than all requests may hold is refused with 503, and released', 
   const context = createContext({ bodySize: 16 * MIB, inflatedSize: 16 * MIB })
   const slow = new PassThrough()
   let first = null
-  receiveBody({ headers: {}, apiKey: null }, slow, new Gatherer(), context, (err, body, hold) => {
-    first = { err, hold }
+  receiveBody({ headers: {}, apiKey: null }, slow, new Gatherer(), context, (err, body, memory) => {
+    first = { err, memory }
   })
   for (let sent = 0; sent < 3 * MIB; sent += STEP_SIZE) slow.write(Buffer.alloc(STEP_SIZE))
-  await until(() => context.holds.size === 3 * MIB)
+  await until(() => context.budget.size === 3 * MIB)
   t.deepEqual(await receive(context, {}, chunks(Buffer.alloc(MIB + 1))), [503])
-  t.equal(context.holds.size, 3 * MIB)
+  t.equal(context.budget.size, 3 * MIB)
   slow.end()
   await until(() => first !== null)
   t.equal(first.err, null)
-  first.hold.release()
-  first.hold.release()
-  t.equal(context.holds.size, 0)
-  t.ok(context.holds.peakSize <= 4 * MIB)
+  first.memory.release()
+  first.memory.release()
+  t.equal(context.budget.size, 0)
+  t.ok(context.budget.peakSize <= 4 * MIB)
 })

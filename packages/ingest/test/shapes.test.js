@@ -8,7 +8,7 @@ const { setTimeout: sleep } = require('node:timers/promises')
 const zlib = require('node:zlib')
 const tape = require('tape')
 const { isLongRun, temporaryFolder, until } = require('@millrace/testkit')
-const { TURN_SIZE } = require('../lib/turns')
+const { TURN_SIZE } = require('../lib/event-loop-turns')
 const { serveOpen, startProcess } = require('./helpers')
 
 const MIB = 2 ** 20
@@ -140,19 +140,19 @@ const WAYS = {
 for (const [method, path, type, bodies] of ROUTES) {
   tape(`shapes: ${method} ${path}, ${type}`, async (t) => {
     const { context, url, ask } = await serveOpen(t, { limits: LIMITS })
-    const { turns, holds } = context
+    const { turns, budget } = context
     const wrong = []
     let count = 0
     for (const [name, text, expected] of bodies()) {
       const body = Buffer.from(text)
       for (const [way, make] of Object.entries(WAYS)) {
         const { headers, ...request } = make(body)
-        holds.peakSize = turns.peakSize = 0
+        budget.peakSize = turns.peakSize = 0
         const { status } = await fetch(url + path, { method, headers: { 'content-type': type, ...headers }, ...request })
-        await until(() => holds.size === 0)
+        await until(() => budget.size === 0)
         const heldMax = 2 * body.length + RECORD_COST * LIMITS.batchCount + SLACK
         if (status !== expected) wrong.push(`${name}, ${way}: ${status}, expected ${expected}`)
-        if (holds.peakSize > heldMax) wrong.push(`${name}, ${way}: ${holds.peakSize} bytes were held for ${body.length}`)
+        if (budget.peakSize > heldMax) wrong.push(`${name}, ${way}: ${budget.peakSize} bytes were held for ${body.length}`)
         if (turns.peakSize > TURN_SIZE) wrong.push(`${name}, ${way}: ${turns.peakSize} bytes in a turn`)
         count++
       }
@@ -189,7 +189,7 @@ tape('shapes: lengths that lie, bodies that are cut off, and one byte at a time'
     const socket = await send(type, 4 * MIB, many)
     socket.destroy()
   }
-  await until(() => context.holds.size === 0)
+  await until(() => context.budget.size === 0)
   t.pass('what was cut off is held no longer')
   t.equal(await answer(await send(LINES_TYPE, 5 * MIB, ['1'])), '413', 'a length above the limit')
   // What follows is no request.
