@@ -8,7 +8,7 @@ const { composeFile, errors, peekId } = require('@millrace/offset-log/composing'
 const { INDEX_FOLDER } = require('./names')
 const { explain, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
-const { Times } = require('./times')
+const { Times } = require('./record-times')
 
 /**
  * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
@@ -16,7 +16,7 @@ const { Times } = require('./times')
  * @typedef {import('@millrace/offset-log/composing').Range} Range
  * @typedef {import('./segments').Segment} Segment
  * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
- * @typedef {import('./times').TimeBounds} TimeBounds
+ * @typedef {import('./record-times').TimeBounds} TimeBounds
  * @typedef {(err: Error | null, found?: { data: Buffer, isDeleted: boolean }) => void} FoundCallback
  */
 

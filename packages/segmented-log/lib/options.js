@@ -13,7 +13,7 @@ const { createPlainStorage } = require('./compressed/storage')
 const { parseKeep } = require('./keeping')
 const { NO_KEEP } = require('./kind')
 const { EXTENSIONS, framingOf } = require('./names')
-const { parseTime } = require('./times')
+const { parseTime } = require('./record-times')
 
 const SEGMENT_SIZE = 64 * 1024 * 1024
 const SEGMENT_SIZE_MAX = 2 ** 40

@@ -32,8 +32,8 @@ const { DAMAGE_DISTANCE, SLACK } = require('./opening')
  * @property {LogError} error  What reads fail with there.
  *
  * @typedef {object} Within  of a read of a period
- * @property {import('./times').Times} times
- * @property {import('./times').TimeBounds} bounds
+ * @property {import('./record-times').Times} times
+ * @property {import('./record-times').TimeBounds} bounds
  * @property {(buf: Buffer, start: number, end: number, seq: number) => boolean} filter
  */
 

@@ -16,7 +16,7 @@ const { list, openFolder } = require('./opening')
 const { parseOptions } = require('./options')
 const { findMissing, watchCuts } = require('./reader')
 const { Retention } = require('./retention')
-const { parseTimeBounds } = require('./times')
+const { parseTimeBounds } = require('./record-times')
 
 /** @typedef {import('@millrace/offset-log/composing').Source} Source */
 /** @typedef {import('@millrace/offset-log/composing').Sink} Sink */

@@ -1,6 +1,14 @@
 'use strict'
 // The segments of an open log, in order: finds the one of a seq, and opens sealed segments when they are needed. The
 // number of open files is bounded, however many segments and readers there are.
+//
+// Who works with a segment calls one of these:
+//
+// - `pin` opens its log, and keeps it open until `unpin`. For readers, which go on in callbacks.
+// - `use` is the same for one asynchronous action: it unpins by itself.
+// - `useFile` opens nothing, for an action that opens the file by itself; the file is not replaced meanwhile.
+// - `exclusively` waits until nobody uses the segment, closes it, and lets nobody in during its action: the file may
+//   be replaced or removed. `closeWhenUnused` is the same without an action.
 
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
@@ -351,6 +359,11 @@ class Segments {
       segment.barrier = null
       release()
     }
+  }
+
+  /** @param {Segment} segment @returns {Promise<void>}  its next user opens it again */
+  closeWhenUnused (segment) {
+    return this.exclusively(segment, async () => {})
   }
 
   /** @param {Segment} segment @returns {Promise<Source>} */

@@ -130,7 +130,7 @@ class Upkeep {
     check()
     if (!isSound) return
     // Closing writes the last bytes of the file.
-    await segments.exclusively(segment, async () => {})
+    await segments.closeWhenUnused(segment)
     const from = segment.filePath
     const compressedPath = from + format.suffix
     const to = `${compressedPath}.new`
