@@ -67,7 +67,8 @@ const STEP = Object.freeze({
  */
 
 /**
- * `end` is where the log is known to end, with everything before it whole; or the end of the file.
+ * `end` is where the log is known to end, with everything before it whole; or the end of the file. Then the caller must
+ * set `promisedEnd`, once it has found what the log promises: the `source.js` of repair does.
  * @type {(head: Head, end: number) => Source}
  */
 function describeSource (head, end) {
