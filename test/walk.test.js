@@ -7,10 +7,10 @@ const { walk, walkNames } = require('../scripts/walk')
 
 /** @type {Record<string, { files: number, functions: number }>} */
 const limits = {
-  append: { files: 22, functions: 95 },
+  append: { files: 21, functions: 95 },
   get: { files: 9, functions: 25 },
   stream: { files: 21, functions: 116 },
-  open: { files: 39, functions: 180 }
+  open: { files: 35, functions: 156 }
 }
 
 tape('walk: every walk has its limit', (t) => {

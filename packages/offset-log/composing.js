@@ -3,7 +3,7 @@
 // version. No promise to anybody else.
 
 const { countPages, createFileHeader, encodeHead, sumPosition, tableEnd } = require('@millrace/framing')
-const { BackPressure } = require('./lib/back-pressure')
+const { BackPressure } = require('./lib/commit')
 const { BaseLog, sizeOf } = require('./lib/base-log')
 const { RecordCodec } = require('./lib/codec')
 const { composeFile } = require('./lib/composed-file')

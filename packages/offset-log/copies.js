@@ -1,7 +1,7 @@
 'use strict'
 // What copies of logs are made with: for @millrace/repair, which goes with this version. No promise to anybody else.
 
-const { detectFraming, readHeadBytes } = require('./lib/recover/identify')
+const { detectFraming, readBytes } = require('./lib/recover/identify')
 const { TailCopy } = require('./lib/recover/tail-copy')
 const { acceptLines } = require('./lib/recover/accept-lines')
 const { writeAside } = require('./lib/copy/aside')
@@ -17,7 +17,7 @@ exports.detectFraming = detectFraming
 exports.TailCopy = TailCopy
 exports.writeAside = writeAside
 exports.isShorter = isShorter
-exports.readHeadBytes = readHeadBytes
+exports.readHeadBytes = readBytes
 exports.surveyFile = surveyFile
 exports.surveyLines = surveyLines
 exports.acceptLines = acceptLines

@@ -147,7 +147,7 @@ class BlockFileHandle {
 
   /** Waits until the file is open. @param {Callback<void>} cb  fails with the error of opening */
   ready (cb) {
-    this._lifecycle.run('ready', cb, (cb) => cb(null))
+    this._lifecycle.ready(cb)
   }
 
   /**

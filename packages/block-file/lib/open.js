@@ -64,13 +64,21 @@ async function open (storage, givenPath, request) {
     return { ...await openOrCreate(storage, filePath, request), path: filePath, lock: null, past: 'unknown' }
   }
   if (typeof request.lock === 'object') return openCovered(storage, filePath, request, request.lock)
+  return openLocked(storage, filePath, request)
+}
+
+/** Tries again while another holder has the lock. @type {typeof open} */
+async function openLocked (storage, filePath, request) {
+  const { signal } = request
   const beganMs = performance.now()
   for (let waitMs = WAIT_MS_MIN; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {
     const opening = new LockedOpening(storage, filePath, request)
     try {
       return await opening.run()
-    } catch (err) {
+    } catch (/** @type {any} */ failure) {
       await opening.undo()
+      // Another holder may have the record alone.
+      const err = failure?.code === 'ERR_LOG_LOCKED' ? new Busy(failure, 0) : failure
       if (!(err instanceof Busy)) throw err
       const waitedMs = performance.now() - beganMs
       if (waitedMs >= Math.max(err.patienceMs, request.lockTimeout)) throw err.reason
@@ -122,6 +130,7 @@ class Busy extends Error {
   }
 }
 
+/** One attempt to open a file and lock it. `undo` takes back what a failed one has done. */
 class LockedOpening {
   #storage
   #path
@@ -145,15 +154,15 @@ class LockedOpening {
 
   /** @returns {Promise<Opened>} */
   async run () {
-    let isNew = false
+    const storage = promisesOf(this.#storage)
+    const { initial, createFolder } = this.#request
     let handle = await this.#openByKernel(this.#path, true)
-    checkPresence(this.#path, this.#request, handle !== null)
-    if (handle === null) {
+    const isNew = handle === null
+    checkPresence(this.#path, this.#request, !isNew)
+    if (isNew) {
       // Nothing may be created before it is known which lock applies.
-      const { createFolder } = this.#request
       const hasLocks = this.#storage.hasKernelLocks !== undefined &&
-        await promisesOf(this.#storage).hasKernelLocks(this.#path, { createFolder })
-      isNew = hasLocks
+        await storage.hasKernelLocks(this.#path, { createFolder })
       handle = hasLocks ? await this.#openByKernel(this.#temporaryPath, false) : 'refused'
     }
     if (handle === null) throw this.#changesHands()
@@ -163,14 +172,25 @@ class LockedOpening {
     if (handle === 'refused') return this.#openByRecord()
     if (isNew) await this.#beginNew(handle)
     const { inode } = handle.stat ? await promisesOf(handle).stat() : { inode: undefined }
-    this.#lock = await this.#takeRecord({ createFolder: false, isKernelHeld: true, inode })
+    const lock = this.#lock = await storage.lock(this.#path, { createFolder: false, isKernelHeld: true, inode })
     this.#hasMadeTemporary ||= isNew
-    if (isNew) return this.#settle(await this.#publish(handle, null))
-    if (this.#request.initial === null || await promisesOf(handle).size() > 0) return this.#settle(handle)
-    const temporary = await this.#openByKernel(this.#temporaryPath, false)
-    if (temporary === null || typeof temporary === 'string') throw this.#changesHands()
-    this.#hasMadeTemporary = true
-    return this.#settle(await this.#publish(temporary, handle))
+    let size = await promisesOf(handle).size()
+    if (isNew || (initial !== null && size === 0)) {
+      handle = await this.#publish(handle, isNew)
+      size = await promisesOf(handle).size()
+      await promisesOf(lock).noteFile()
+    }
+    return { handle, size, path: this.#path, lock, past: await findPast(lock, handle) }
+  }
+
+  /** The kernel has no lock, so the record is the lock. @returns {Promise<Opened>} */
+  async #openByRecord () {
+    const { createFolder } = this.#request
+    const lock = this.#lock = await promisesOf(this.#storage).lock(this.#path, { createFolder, isKernelHeld: false })
+    const { handle, size } = await openOrCreate(this.#storage, this.#path, this.#request)
+    this.#handles.add(handle)
+    await promisesOf(lock).noteFile()
+    return { handle, size, path: this.#path, lock, past: await findPast(lock, handle) }
   }
 
   /** @param {StorageHandle} handle  of the new file, under its temporary name */
@@ -207,49 +227,28 @@ class LockedOpening {
     }
   }
 
-  /** The kernel has no lock, so the record is the lock. @returns {Promise<Opened>} */
-  async #openByRecord () {
-    this.#lock = await this.#takeRecord({ createFolder: this.#request.createFolder, isKernelHeld: false })
-    const { handle } = await openOrCreate(this.#storage, this.#path, this.#request)
-    this.#handles.add(handle)
-    return this.#settle(handle)
-  }
-
-  /** @type {(request: import('./storage').LockRequest) => Promise<StorageLock>} */
-  async #takeRecord (request) {
-    try {
-      return await promisesOf(this.#storage).lock(this.#path, request)
-    } catch (/** @type {any} */ err) {
-      throw err.code === 'ERR_LOG_LOCKED' ? new Busy(err, 0) : err
-    }
-  }
-
-  // Gives a new file its bytes, and then its name. Both handles are locked; the new file replaces the empty one.
-  /** @type {(temporary: StorageHandle, empty: StorageHandle | null) => Promise<StorageHandle>} */
-  async #publish (temporary, empty) {
-    const [storage, from, to, { initial }] = [this.#storage, this.#temporaryPath, this.#path, this.#request]
+  /**
+   * Gives a new file its bytes, and then its name. It replaces the file that is there, if that is an empty one.
+   * @param {StorageHandle} opened  locked: the new file under its temporary name, or the empty one
+   * @param {boolean} isNew
+   * @returns {Promise<StorageHandle>}  of the new file, which is locked
+   */
+  async #publish (opened, isNew) {
+    const [storage, from, to, { initial }] = [promisesOf(this.#storage), this.#temporaryPath, this.#path, this.#request]
+    const temporary = isNew ? opened : await this.#openByKernel(from, false)
+    if (temporary === null || typeof temporary === 'string') throw this.#changesHands()
+    this.#hasMadeTemporary = true
     await fill(temporary, initial === null ? Buffer.alloc(0) : initial())
-    if (empty !== null && storage.copyOwnership) await promisesOf(storage).copyOwnership(to, from)
-    const isFree = empty === null
+    if (!isNew && this.#storage.copyOwnership) await storage.copyOwnership(to, from)
+    const isFree = isNew
       ? await this.#openNow(to, true) === null
-      : !empty.isAt || await promisesOf(empty).isAt(to)
+      : !opened.isAt || await promisesOf(opened).isAt(to)
     if (!isFree) throw this.#changesHands()
-    await promisesOf(storage).rename(from, to)
+    await storage.rename(from, to)
     this.#hasMadeTemporary = false
-    await promisesOf(storage).syncFolder(path.dirname(to))
+    await storage.syncFolder(path.dirname(to))
+    if (!isNew) await this.#close(opened).catch(() => {})
     return temporary
-  }
-
-  /** @type {(handle: StorageHandle) => Promise<Opened>} */
-  async #settle (handle) {
-    const lock = /** @type {StorageLock} */ (this.#lock)
-    await promisesOf(lock).noteFile()
-    const size = await promisesOf(handle).size()
-    const past = await findPast(lock, handle)
-    this.#handles.delete(handle)
-    this.#lock = null
-    await this.undo()
-    return { handle, size, path: this.#path, lock, past }
   }
 
   /** Another process has replaced the file or is creating it, so the caller starts over. */

@@ -233,7 +233,12 @@ async function open (filePath, { flags, createFolder, mustExist = false, isExclu
   const isMade = flags === 'r+' && !mustExist
   if (isMade && createFolder) makeFolderSync(filePath)
   const how = (flags === 'r' ? O_RDONLY : O_RDWR) | (isMade ? O_CREAT : 0) | (isExclusive ? LOCKING_FLAGS : 0)
-  const fd = await files.open(filePath, how, mode).catch(throwLockOutcome)
+  let fd
+  try {
+    fd = await files.open(filePath, how, mode)
+  } catch (err) {
+    throw HAS_EXLOCK ? withLockOutcome(err) : err
+  }
   try {
     const stat = await files.fstat(fd, { bigint: true })
     if (!stat.isFile()) throw notAFile(filePath, stat)
@@ -325,13 +330,12 @@ const NO_PROGRAM = ['ENOENT', 'EACCES', 'EPERM', 'ENOEXEC', 'ENOTDIR', 'ERR_ACCE
 const NOT_CAPABLE = 'NotCapable'
 const BUSY_EXIT_CODE = 1
 
-/** Throws an error of `open` again; `lockOutcome` says if the lock is the reason. @type {(err: any) => never} */
-function throwLockOutcome (err) {
+/** An error of `open`, which takes the lock; `lockOutcome` says if that is the reason. @param {any} err */
+function withLockOutcome (err) {
   const { code = '' } = err
   const isBusy = code === 'EAGAIN' || code === 'EWOULDBLOCK'
   const isRefused = ['ENOTSUP', 'EOPNOTSUPP', 'EINVAL'].includes(code)
-  if (!HAS_EXLOCK || (!isBusy && !isRefused)) throw err
-  throw Object.assign(err, { lockOutcome: isBusy ? 'busy' : 'refused' })
+  return isBusy || isRefused ? Object.assign(err, { lockOutcome: isBusy ? 'busy' : 'refused' }) : err
 }
 
 /**

@@ -71,6 +71,23 @@ class Lifecycle {
   }
 
   /**
+   * Calls back once it is open, or with the reason why it is not.
+   * @param {import('@millrace/errors').NodeCallback<void>} cb
+   * @throws {TypeError} if `cb` is not a function
+   */
+  ready (cb) {
+    if (typeof cb !== 'function') throw misuse(`ready: expected a callback, got ${typeof cb}`)
+    if (this.isClosed) return nextTick(cb, this.#closedError('ready'))
+    const answer = (/** @type {Error | null} */ err) => {
+      if (err === null) return cb(null)
+      this.#isErrorTold = true
+      nextTick(cb, err)
+    }
+    if (this.#whenOpen === null) answer(this.#openError)
+    else this.#whenOpen.push(answer)
+  }
+
+  /**
    * Runs an action once it is open. If the action throws before it has called back, the error goes to the callback.
    * @template T
    * @param {string} name  of the call

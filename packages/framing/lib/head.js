@@ -57,14 +57,15 @@ function readHead (whole, path) {
   const flaws = []
   const header = readHeaders(whole, flaws, path)
   if (header instanceof LogError) return header
-  const slots = SLOT_POSITIONS.map((position, index) => {
-    const slot = isZero(whole, position + SLOT_SIZE, position + AREA_SIZE)
-      ? decodeSlot(whole.subarray(position, position + SLOT_SIZE), header.salt)
-      : null
-    if (slot !== null && isPossible(slot, header)) return slot
-    flaws.push({ what: `checkpoint slot ${index + 1}`, offset: position, size: SLOT_SIZE })
-    return null
-  })
+  /** @type {Array<Slot | null>} */
+  const slots = []
+  for (const [index, position] of SLOT_POSITIONS.entries()) {
+    const isAlone = isZero(whole, position + SLOT_SIZE, position + AREA_SIZE)
+    const slot = isAlone ? decodeSlot(whole.subarray(position, position + SLOT_SIZE), header.salt) : null
+    const isGood = slot !== null && isPossible(slot, header)
+    if (!isGood) flaws.push({ what: `checkpoint slot ${index + 1}`, offset: position, size: SLOT_SIZE })
+    slots.push(isGood ? slot : null)
+  }
   const slotIndex = (slots[1]?.sequence ?? -1) > (slots[0]?.sequence ?? -1) ? 1 : 0
   return {
     bytes: whole,
@@ -79,25 +80,29 @@ function readHead (whole, path) {
 
 /** How many records and pieces were ever erased in the file; null if unknown. @type {(head: Head) => number | null} */
 function countErased ({ slot, lostSlot, journals }) {
-  const counts = [...journals, ...(slot ? [slot] : [])].map(({ erasedCount }) => erasedCount)
+  const counted = slot === null ? journals : [...journals, slot]
   // A lost slot may have counted more than the other slot, but not more than a journal.
-  if (counts.length === 0 || counts.includes(null) || (journals.length === 0 && lostSlot)) return null
-  return Math.max(...counts.map(Number))
+  if (counted.length === 0 || (journals.length === 0 && lostSlot)) return null
+  let highest = 0
+  for (const { erasedCount } of counted) {
+    if (erasedCount === null) return null
+    highest = Math.max(highest, erasedCount)
+  }
+  return highest
 }
 
 /** @type {(whole: Buffer, flaws: Flaw[], path: string) => FileHeader | LogError} */
 function readHeaders (whole, flaws, path) {
-  /** @type {Array<FileHeader | null>} */
-  const headers = []
+  /** @type {FileHeader | null} */
+  let found = null
   for (const [index, position] of HEADER_POSITIONS.entries()) {
     const header = decodeFileHeader(whole.subarray(position, position + HEADER_SIZE))
     if (header && 'unknown' in header) return unknownFormat(path, header.unknown)
     const isWhole = header !== null && isZero(whole, position + HEADER_SIZE, position + AREA_SIZE)
     if (!isWhole) flaws.push({ what: `copy ${index + 1} of the header`, offset: position, size: HEADER_SIZE })
-    headers.push(header)
+    found ??= header
   }
-  const [header] = headers.filter((header) => header !== null)
-  return header ?? new LogError('ERR_LOG_CORRUPT', `open: both copies of the header of ${path} are damaged; nothing was ` +
+  return found ?? new LogError('ERR_LOG_CORRUPT', `open: both copies of the header of ${path} are damaged; nothing was ` +
     'written. Keep a copy of the file', { offset: 0, path })
 }
 

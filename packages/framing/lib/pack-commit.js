@@ -252,11 +252,15 @@ class SeqReservation {
   isMarkedIntact = false
 
   /**
-   * @param {import('./head').Head} head
+   * @param {import('./head').Head} head  if a slot is lost, it may have been newer than the one that is left
    * @param {boolean} isIntact  everything ever shown is there: the machine ran on after the session before was killed
    */
   constructor ({ slot, lostSlot }, isIntact) {
-    this.#lostEnd = isIntact ? 0 : findLostEnd(slot, lostSlot)
+    if (isIntact) this.#lostEnd = 0
+    else if (slot === null) this.#lostEnd = NOT_KNOWN
+    // A lost newer slot reserved at most this much more: it was synced before any record reached this end.
+    else if (lostSlot) this.#lostEnd = Math.min(U48_MAX, Math.max(slot.reservedEnd, slot.logicalEnd) + RESERVATION_SIZE)
+    else this.#lostEnd = slot.reservedEnd
     this.#end = slot?.reservedEnd ?? 0
   }
 
@@ -317,14 +321,6 @@ class SeqReservation {
     }
     return isLast || this.#end === 0 ? 0 : this.extend(logicalEnd)
   }
-}
-
-// `slot` is the newest that is whole. If `lostSlot`, the other one may have been newer.
-/** @type {(slot: import('./head').Slot | null, lostSlot: boolean) => number} */
-function findLostEnd (slot, lostSlot) {
-  if (slot === null) return NOT_KNOWN
-  // A lost newer slot reserved at most this much more: it was synced before any record reached this end.
-  return lostSlot ? Math.min(U48_MAX, Math.max(slot.reservedEnd, slot.logicalEnd) + RESERVATION_SIZE) : slot.reservedEnd
 }
 
 exports.packCommit = packCommit

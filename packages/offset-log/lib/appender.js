@@ -7,7 +7,7 @@ const { nextTick } = require('node:process')
 const { setImmediate } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 const { ScratchBuffer } = require('@millrace/flow')
-const { BackPressure } = require('./back-pressure')
+const { BackPressure } = require('./commit')
 const { CommitQueue } = require('./commit')
 const { tooLargeToAppend } = require('./errors')
 

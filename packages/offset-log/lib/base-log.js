@@ -24,7 +24,7 @@ const { RecordStream } = require('./stream')
  *   watchCuts?: () => import('./index-seam').FindCut]} Reading  as of Indexing
  * @typedef {{ file: LogFile, options: any }} Within  what a read reads, and the options that are left to check
  *
- * @typedef {{ backPressure: import('./back-pressure').BackPressure } &
+ * @typedef {{ backPressure: import('./commit').BackPressure } &
  *   Partial<import('./append-condition').Queue>} Appends  the part that appends; only with the calls of a queue can it
  *   append with a condition
  */
@@ -94,7 +94,7 @@ class BaseLog {
 
   /** @type {(cb?: NodeCallback<void>) => any} */
   ready (cb) {
-    return callbackOrPromise(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)), 'ready')
+    return callbackOrPromise(cb, (cb) => this._lifecycle.ready(cb), 'ready')
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */

@@ -93,7 +93,8 @@ class CheckedStore {
     /** The value of `last` for the part of the log that was durable when it was opened. */
     this.durableLast = -1
     this._turns = new SyncBudget()
-    this.eraser = new Eraser(this)
+    /** Null until the first deletion. @type {Eraser | null} */
+    this.eraser = null
     /** @type {TailFollower | null} */
     this._tailFollower = null
     this._headBytes = head.bytes
@@ -290,6 +291,7 @@ class CheckedStore {
 
   /** @type {(seqs: number[], cb: Done) => void} */
   deleteRecords (seqs, cb) {
+    this.eraser ??= new Eraser(this, 0)
     this.eraser.erase(seqs, cb)
   }
 

@@ -1,7 +1,7 @@
 'use strict'
 // What reads take for the file of a log that is not one file.
 
-const { KeepAlive, WaitingStreams } = require('./stream')
+const { WaitingStreams } = require('./stream')
 
 /**
  * @typedef {import('./load').LogFile} LogFile
@@ -44,7 +44,6 @@ function composeFile ({ path, flags, options, lifecycle, since, peek, readRecord
     skipsDamage,
     lifecycle,
     since,
-    keepAlive: new KeepAlive(),
     waitingStreams: new WaitingStreams(),
     follower: null,
     replacement: { wait: (/** @type {() => void} */ run) => run() },

@@ -4,7 +4,7 @@
 
 const { abortError, pause, promisesOf, toPromise } = require('@millrace/flow')
 const { openChecked, openNewChecked } = require('./recover/open-checked')
-const { detectFraming, readHeadBytes } = require('./recover/identify')
+const { detectFraming, readBytes } = require('./recover/identify')
 const { HEADER_SIZE, hasMagic, offsetFramings } = require('@millrace/framing')
 const { openOffset } = require('./recover/open-offset')
 const { removeLeftover } = require('./maintenance')
@@ -50,7 +50,6 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  * @property {import('@millrace/flow').Lifecycle} lifecycle
  * @property {import('./stream').WaitingStreams} waitingStreams
  * @property {import('./maintenance').Replacement} replacement  of the file by a compacted one
- * @property {import('./stream').KeepAlive} keepAlive
  * @property {import('./follower').Follower | null} follower  of a read-only log
  * @property {OpenRange} [openRange]  of a log of several files: opens a reader that goes from file to file
  * @property {CountSure} [countSure]  of a log with an index
@@ -182,7 +181,7 @@ async function openStore (file, framing) {
     if (framing === 'lines') return lines().openLines(file)
     return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32)
   }
-  const head = await readHeadBytes(file.blocks)
+  const head = await readBytes(file.blocks)
   if (size >= HEADER_SIZE && hasMagic(head)) return openChecked(file, head)
   const found = await toPromise((cb) => detectFraming(file.blocks, file.storage, framing, cb))
   if (found === 'checked') return openChecked(file, head)

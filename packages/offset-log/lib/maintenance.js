@@ -8,7 +8,7 @@ const { promisesOf, toCallback, toPromise } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { Compactor } = require('./compactor')
 const { openChecked } = require('./recover/open-checked')
-const { areOfCopy, readHeadBytes, readHeaderAreas } = require('./recover/identify')
+const { areOfCopy, readBytes, readHeaderAreas } = require('./recover/identify')
 
 const SUFFIX = '.compacting'
 // Appends wait once less than this is left to copy.
@@ -141,7 +141,7 @@ async function replaceFile (file, isComplete) {
       failure = /** @type {Error} */ (err)
     }
     try {
-      const { store } = await openChecked(file, await readHeadBytes(blocks))
+      const { store } = await openChecked(file, await readBytes(blocks))
       // Reserved and lost positions are the same as before.
       store.reservation = before.reservation
       file.store = store
@@ -237,11 +237,14 @@ class Maintenance {
  */
 async function removeLeftover ({ blocks, store, storage }) {
   if (!store.supports.compact) return
-  const areas = await readHeaderAreas(blocks.realPath + SUFFIX, storage).catch((err) => {
-    if (err.code === 'ENOENT') return null
+  let areas
+  try {
+    areas = await readHeaderAreas(blocks.realPath + SUFFIX, storage)
+  } catch (/** @type {any} */ err) {
+    if (err.code === 'ENOENT') return
     throw err
-  })
-  const isOurs = areas !== null && areOfCopy(areas, { .../** @type {CheckedStore} */(store).header, hasGaps: true })
+  }
+  const isOurs = areOfCopy(areas, { .../** @type {CheckedStore} */(store).header, hasGaps: true })
   if (isOurs) await promisesOf(blocks).removeBeside(SUFFIX)
 }
 

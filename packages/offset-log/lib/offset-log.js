@@ -16,7 +16,7 @@ const { Follower } = require('./follower')
 const { load, loadNew, newStores } = require('./load')
 const { Maintenance, Replacement } = require('./maintenance')
 const { parseAppend, parseFlush, parseOptions } = require('./options')
-const { KeepAlive, WaitingStreams } = require('./stream')
+const { WaitingStreams } = require('./stream')
 
 /** The names of an index's files; those that are not finished, too. */
 const RUN_FILE = /\.run(\.new)?$/
@@ -386,7 +386,6 @@ function createFile (path, parsed, durable, made) {
     lifecycle: new Lifecycle((name) => closedError(name, path)),
     waitingStreams: new WaitingStreams(),
     replacement: new Replacement(),
-    keepAlive: new KeepAlive(),
     follower: null
   }
   file.durability = new Durability(file, parsed.fsync, durable)

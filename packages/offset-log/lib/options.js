@@ -10,8 +10,15 @@ const { createFileHeader, encodeHead, offsetFramings } = require('@millrace/fram
 const RECORD_SIZE_MAX = 2 ** 30
 const CACHE_SIZE = 16 * 1024 * 1024
 const FRAMINGS = ['checked', 'lines', ...Object.keys(offsetFramings)]
-const FSYNC_MODES = ['always', 'interval', 'never']
-const CORRUPT_MODES = ['error', 'skip']
+/** The options that are one of a few values. @type {Readonly<Record<string, unknown[]>>} */
+const CHOICES = Object.freeze({
+  framing: FRAMINGS,
+  fsync: ['always', 'interval', 'never'],
+  onCorrupt: ['error', 'skip'],
+  verify: [true, false],
+  strict: [true, false],
+  lock: [true, false]
+})
 const ID = /^[0-9a-f]{32}$/
 const KNOWN = ['codec', 'framing', 'index', 'id', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize',
   'onCorrupt',
@@ -78,8 +85,7 @@ const CALL_OPTIONS = { flushSync: ['sync'], append: ['seqs', 'if'], appendSync: 
  */
 // eslint-disable-next-line complexity -- a default for each option
 function parseOptions (options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`OffsetLog: expected options, got ${String(options)}`)
-  checkNames('OffsetLog', options, KNOWN)
+  checkOptions('OffsetLog', options, KNOWN)
   const {
     codec, id, index, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, maxPendingSize = Infinity, blockSize, flags, cache = CACHE_SIZE,
     fsync = 'interval', verify = true, onCorrupt = 'error', lock = true, lockTimeout, mustExist, errorIfExists, strict = false,
@@ -87,13 +93,13 @@ function parseOptions (options = {}) {
   } = options
   const { storage: given = fileStorage, mode } = options
   const storage = mode === undefined ? given : withFileMode(given, parseFileMode('OffsetLog', mode))
-  checkOneOf('framing', framing, FRAMINGS)
-  checkOneOf('fsync', fsync, FSYNC_MODES)
-  checkOneOf('onCorrupt', onCorrupt, CORRUPT_MODES)
-  checkOneOf('verify', verify, [true, false])
-  checkOneOf('strict', strict, [true, false])
   // Or the lock of an open `Folder` of @millrace/block-file, which covers the file.
-  if (typeof lock !== 'object' || lock === null) checkOneOf('lock', lock, [true, false])
+  const isLock = typeof lock === 'object' && lock !== null
+  const chosen = { framing, fsync, onCorrupt, verify, strict, lock: isLock || lock }
+  for (const [name, value] of Object.entries(chosen)) {
+    const choices = CHOICES[name]
+    if (!choices.includes(value)) throw misuse(`OffsetLog: ${name} must be one of ${choices.join(', ')}, got ${String(value)}`)
+  }
   if (id !== undefined && !(typeof id === 'string' && ID.test(id))) throw misuse(`OffsetLog: id must be 32 hex digits, got ${String(id)}`)
   if (!Number.isSafeInteger(maxRecordSize) || maxRecordSize < 1 || maxRecordSize > RECORD_SIZE_MAX) {
     throw misuse(`OffsetLog: maxRecordSize must be from 1 to ${RECORD_SIZE_MAX} bytes, got ${String(maxRecordSize)}`)
@@ -193,11 +199,6 @@ function parseCondition ({ if: given }) {
 function checkOptions (call, options, known) {
   if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
   for (const name in options) if (!known.includes(name)) checkNames(call, options, known)
-}
-
-/** @type {(name: string, value: unknown, choices: unknown[]) => void} throws ERR_INVALID_ARGUMENT */
-function checkOneOf (name, value, choices) {
-  if (!choices.includes(value)) throw misuse(`OffsetLog: ${name} must be one of ${choices.join(', ')}, got ${String(value)}`)
 }
 
 exports.parseOptions = parseOptions

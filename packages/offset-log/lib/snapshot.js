@@ -12,7 +12,7 @@ const { SUMMED_SIZE, SUMS_SUFFIX, SeqReservation, encodeHead, readHead } = requi
 const { checkAbsent, writeAside } = require('./copy/aside')
 const { DamageList, describeSource, encodeHeadOf } = require('@millrace/framing/survey')
 const { surveyFile } = require('./copy/survey-file')
-const { readHeadBytes } = require('./recover/identify')
+const { readBytes } = require('./recover/identify')
 const { LinesStore } = require('./lines-store')
 const { OffsetStore } = require('./offset-store')
 
@@ -137,7 +137,7 @@ async function copyChecked (file, store, output, onProgress) {
   try {
     const isReplaced = file.store !== store || store.isReplaced
     if (isReplaced || blocks.size.value < end) throw moved(path)
-    const head = readHead(await readHeadBytes(blocks), path)
+    const head = readHead(await readBytes(blocks), path)
     if (head instanceof LogError) throw head
     if (!head.header.id.equals(store.header.id)) throw moved(path)
     /** @type {LogError | null} */
@@ -194,7 +194,7 @@ async function copySome (file, store, output, { isWanted, onPosition }) {
 /** @type {(file: LogFile, store: CheckedStore) => Promise<SeqReservation>} */
 async function reservationOf ({ blocks }, store) {
   if (blocks.flags !== 'r') return store.reservation
-  const head = readHead(await readHeadBytes(blocks), blocks.path)
+  const head = readHead(await readBytes(blocks), blocks.path)
   if (head instanceof LogError) throw head
   return new SeqReservation(head, false)
 }

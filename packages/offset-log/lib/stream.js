@@ -230,7 +230,7 @@ class RecordStream {
 
   /** @type {(reader: Reader, next: () => void) => void} */
   #awaitAppend (reader, next) {
-    const { lifecycle, end, waitingStreams, keepAlive } = this.#file
+    const { lifecycle, end, waitingStreams } = this.#file
     if (!this.#range.live || reader.isDone || lifecycle.isClosed) return this.#finish(true)
     if (end > this.#logEnd) return next()
     const failure = this.#file.follower?.failure
@@ -241,14 +241,13 @@ class RecordStream {
     this.#hasCaughtUp = true
     this.#keepsBytes = false
     waitingStreams.add(this)
-    if (this.#isRef) keepAlive.hold()
+    if (this.#isRef) keepProcess()
   }
 
   /** @returns {boolean}  whether a read was waiting for an append */
   #stopWaiting () {
-    const { waitingStreams, keepAlive } = this.#file
-    const wasWaiting = waitingStreams.delete(this)
-    if (wasWaiting && this.#isRef) keepAlive.release()
+    const wasWaiting = this.#file.waitingStreams.delete(this)
+    if (wasWaiting && this.#isRef) releaseProcess()
     return wasWaiting
   }
 
@@ -324,23 +323,20 @@ class WaitingStreams extends Set {
   }
 }
 
-/** Keeps the process running while live streams wait for an append, as an open socket does. */
-class KeepAlive {
-  #count = 0
-  /** @type {NodeJS.Timeout | undefined} */
-  #timer
+// While live streams wait for an append, they keep the process running, as an open socket does.
 
-  /** One more stream waits. */
-  hold () {
-    if (this.#count++ === 0) this.#timer = setInterval(() => {}, INTERVAL_MS)
-  }
+/** How many of this thread do so. */
+let keptCount = 0
+/** @type {NodeJS.Timeout | undefined} */
+let keeper
 
-  /** One stream has stopped waiting. */
-  release () {
-    if (--this.#count === 0) clearInterval(this.#timer)
-  }
+function keepProcess () {
+  if (keptCount++ === 0) keeper = setInterval(() => {}, INTERVAL_MS)
+}
+
+function releaseProcess () {
+  if (--keptCount === 0) clearInterval(keeper)
 }
 
 exports.RecordStream = RecordStream
 exports.WaitingStreams = WaitingStreams
-exports.KeepAlive = KeepAlive

@@ -44,7 +44,7 @@ async function lockFile (filePath, request, folder) {
   const reached = path.join(folder.reach ?? path.dirname(at), path.basename(filePath))
   const [file, localFileSystem] = await Promise.all([identify(filePath, reached), nameOfLocal(path.dirname(reached))])
   const self = { ...thisThread(), localFileSystem }
-  const guard = await openGuard(filePath)
+  const guard = process.platform === 'win32' ? await openGuard(filePath) : null
   const isKernelHeld = request.isKernelHeld === true || guard !== null
   const lifeSign = isKernelHeld ? null : await giveLifeSign(reached, createNonce())
   // Of the file that the kernel's lock is on. A new file has it before it has its name.
@@ -78,10 +78,9 @@ async function lockFile (filePath, request, folder) {
 const UV_FS_O_EXLOCK = 0x10000000
 
 // Windows has no lock on a file that others may read. But a file beside it that is opened exclusively keeps other
-// writers out until it is closed or the process ends. Null on other systems, or if the file cannot be made.
+// writers out until it is closed or the process ends. Null if the file cannot be made.
 /** @type {(filePath: string) => Promise<{ close: () => Promise<void> } | null>} throws ERR_LOG_LOCKED */
 async function openGuard (filePath) {
-  if (process.platform !== 'win32') return null
   const guardPath = `${filePath}.lock.held`
   try {
     const flags = fs.constants.O_RDWR | fs.constants.O_CREAT | UV_FS_O_EXLOCK
@@ -90,7 +89,7 @@ async function openGuard (filePath) {
       close: async () => {
         await files.close(fd)
         // If this fails, the next holder has the file already.
-        await changeName('unlink', guardPath).catch(() => {})
+        await lockFiles.unlink(guardPath).catch(() => {})
       }
     }
   } catch (/** @type {any} */ { code }) {
@@ -487,10 +486,10 @@ function createNonce () {
 /** @type {LockFiles} */
 const lockFiles = {
   write: (filePath, text, mode = MODE) => files.writeFile(filePath, text, { flag: 'wx', mode }),
-  link: (from, to) => files.link(from, to),
+  link: files.link,
   copy: (from, to) => files.copyFile(from, to, COPYFILE_EXCL),
-  rename: changeName.bind(null, 'rename'),
-  unlink: changeName.bind(null, 'unlink'),
+  rename: changingNames(files.rename),
+  unlink: changingNames(files.unlink),
   read: readRecord,
   list: async (filePath) => {
     const folder = path.dirname(filePath)
@@ -553,10 +552,9 @@ function readSync (filePath) {
   }
 }
 
-/** @type {(name: 'rename' | 'unlink', ...paths: string[]) => Promise<any>} */
-function changeName (name, ...paths) {
-  const change = async () => /** @type {any} */ (files)[name](...paths)
-  return process.platform === 'win32' ? patiently(change) : change()
+/** @type {<Paths extends any[]>(change: (...paths: Paths) => Promise<void>) => (...paths: Paths) => Promise<void>} */
+function changingNames (change) {
+  return process.platform === 'win32' ? (...paths) => patiently(() => change(...paths)) : change
 }
 
 // The messages that say who has a file open for writing, and what to do.

@@ -262,7 +262,8 @@ class Checkpoints {
   /** Whether `finishNow` can do all that `finish` does: nothing is being changed, and nothing lies behind the tail. */
   get canFinishNow () {
     const { blocks, tail, eraser } = this.#store
-    return this.#timely === null && eraser.isIdle && blocks.size.value === tail.end && this.#slotError === null
+    const isErased = eraser === null || eraser.isIdle
+    return this.#timely === null && isErased && blocks.size.value === tail.end && this.#slotError === null
   }
 
   /** Does what `finish` does without waiting, because the process ends. */

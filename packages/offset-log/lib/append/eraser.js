@@ -31,11 +31,13 @@ class Eraser {
   #waiting = []
   #isBusy = false
 
-  /** @param {CheckedStore} store */
-  constructor (store) {
+  /** The round of the last journal that was written. */
+  #round
+
+  /** @param {CheckedStore} store  @param {number} round  of the last journal in the head; 0 if there is none */
+  constructor (store, round) {
     this.#store = store
-    /** The round of the last journal that was written. */
-    this.round = 0
+    this.#round = round
   }
 
   get isIdle () {
@@ -109,11 +111,11 @@ class Eraser {
     if (durability.error) throw durability.error
     const erased = entries.reduce((sum, { patches }) => sum + patches.length, 0)
     const erasedCount = store.erasedCount === null ? null : store.erasedCount + erased
-    const round = this.round + 1
+    const round = this.#round + 1
     store.checkpoints.needsCleanUp = true
     const journal = encodeJournal({ round, erasedCount, entries }, salt)
     await promisesOf(blocks).writeQuietly(journal, JOURNAL_POSITIONS[round % 2])
-    this.round = round
+    this.#round = round
     // The journal must be durable before the first chunk changes.
     await durability.sync()
     store.erasedCount = null

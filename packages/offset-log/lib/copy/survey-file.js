@@ -9,7 +9,7 @@ const {
   FRAME_TYPES, LENGTH_SIZE, haveSameJournals, readHead, rememberErasures
 } = require('@millrace/framing')
 const { STEP, Survey, endOfPage, isZeroIn } = require('@millrace/framing/survey')
-const { readHeadBytes } = require('../recover/identify')
+const { readBytes } = require('../recover/identify')
 
 // Longer than a write takes.
 const PAUSE_MS = 10
@@ -179,7 +179,7 @@ class Confirmation {
   async #refreshHead () {
     const source = this.#source
     const blocks = this.#blocks
-    const bytes = await readHeadBytes(blocks)
+    const bytes = await readBytes(blocks)
     if (bytes.equals(this.#head)) return false
     const isErasing = !haveSameJournals(bytes, this.#head)
     this.#head = bytes

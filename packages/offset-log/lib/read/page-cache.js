@@ -12,6 +12,7 @@ const NOWHERE = -1
 
 /** @type {Buffer} */
 const NO_BYTES = Buffer.alloc(0)
+const NO_VIEW = new DataView(new ArrayBuffer(0))
 
 /**
  * @typedef {import('../checked-store').CheckedStore} CheckedStore
@@ -27,7 +28,7 @@ class PageCache {
     this._cache.onRelease.push(() => { this.page.bytes = NO_BYTES })
     this._admission = new Admission(this._cache, { withRoom: 1, whenFull: MISS_COUNT_WHEN_FULL })
     /** The page that `look` found. @type {Page & { view: DataView }} */
-    this.page = { bytes: NO_BYTES, view: toView(NO_BYTES), offset: 0, start: 0, end: 0 }
+    this.page = { bytes: NO_BYTES, view: NO_VIEW, offset: 0, start: 0, end: 0 }
     // Holds the last page that is not worth caching yet.
     this._scratch = NO_BYTES
     this._scratchView = this.page.view
@@ -60,7 +61,8 @@ class PageCache {
     const awaited = this._awaited?.get(start)
     if (awaited === null) return false
     if (awaited?.end === page.end) {
-      Object.assign(page, awaited, { view: toView(awaited.bytes) })
+      const { bytes } = awaited
+      Object.assign(page, awaited, { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) })
       return true
     }
     if (this._readNow(start)) return true
@@ -83,7 +85,7 @@ class PageCache {
   _readToScratch (start) {
     if (this._scratch === NO_BYTES) {
       this._scratch = Buffer.allocUnsafeSlow(PAGE_SIZE)
-      this._scratchView = toView(this._scratch)
+      this._scratchView = new DataView(this._scratch.buffer, 0, PAGE_SIZE)
     }
     this._scratchStart = NOWHERE
     this._pointToScratch()
@@ -210,11 +212,6 @@ class PageCache {
   _endOf (start) {
     return Math.min(start + PAGE_SIZE, this._store.end)
   }
-}
-
-/** @param {Buffer} buf */
-function toView (buf) {
-  return new DataView(buf.buffer, buf.byteOffset, buf.length)
 }
 
 exports.PageCache = PageCache

@@ -22,24 +22,14 @@ const LOOK_SIZE = 64 * 1024
  */
 
 /**
- * Bytes of an open file, usually without waiting.
- * @type {(blocks: BlockFileHandle, start: number, end: number) => Promise<Buffer>}
+ * Bytes of an open file, usually without waiting. By default those that are the head of a checked log.
+ * @type {(blocks: BlockFileHandle, start?: number, end?: number) => Promise<Buffer>} zeros where the file is shorter
  */
-async function readBytes (blocks, start, end) {
-  const bytes = Buffer.allocUnsafe(end - start)
-  if (!blocks.readIntoNow(bytes, 0, bytes.length, start)) await promisesOf(blocks).readInto(bytes, start)
+async function readBytes (blocks, start = 0, end = HEAD_SIZE) {
+  const bytes = Buffer.alloc(end - start)
+  const size = Math.min(end, blocks.size.value) - start
+  if (!blocks.readIntoNow(bytes, 0, size, start)) await promisesOf(blocks).readInto(bytes.subarray(0, size), start)
   return bytes
-}
-
-/**
- * What the file would have as its head if it is a checked log.
- * @param {BlockFileHandle} blocks
- * @returns {Promise<Buffer>}  zeros where the file is shorter
- */
-async function readHeadBytes (blocks) {
-  const { value: size } = blocks.size
-  if (size >= HEAD_SIZE) return readBytes(blocks, 0, HEAD_SIZE)
-  return Buffer.concat([await readBytes(blocks, 0, size)], HEAD_SIZE)
 }
 
 /**
@@ -197,7 +187,6 @@ function findId (areas) {
 
 exports.detectFraming = detectFraming
 exports.readBytes = readBytes
-exports.readHeadBytes = readHeadBytes
 exports.areOfCopy = areOfCopy
 exports.peekId = peekId
 exports.peekSums = peekSums

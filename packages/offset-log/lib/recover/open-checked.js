@@ -7,7 +7,7 @@ const { promisesOf, toPromise } = require('@millrace/flow')
 const {
   EPOCH_MAX, HEAD_SIZE, PAGE_SIZE, TailWalk, countErased, describeFault, findCleanEnd, readHead, rememberErasures
 } = require('@millrace/framing')
-const { redoErasures } = require('../append/eraser')
+const { Eraser, redoErasures } = require('../append/eraser')
 const { CheckedStore } = require('../checked-store')
 const { readBytes } = require('./identify')
 const { TailCopy, cutEnd } = require('./tail-copy')
@@ -139,7 +139,7 @@ async function finishErasures (store, head, mayWrite) {
   const { journals } = head
   store.erasedCount = countErased(head)
   if (journals.length === 0) return
-  store.eraser.round = journals[journals.length - 1].round
+  store.eraser = new Eraser(store, journals[journals.length - 1].round)
   if (mayWrite) {
     await redoErasures(store, journals)
     store.unfinished.clear()
