@@ -100,3 +100,14 @@ tape('growth chart: what differs by less than its runs do is no growth, and what
   t.ok(words.includes('so no growth is seen: scan of checked, scan of offset48, scan of the bare loop, open of offset48, memory of checked'), words)
   t.ok(words.includes('takes so many times as much: open of checked 3.0×.'), words)
 })
+
+tape('growth: an index is measured in a file and in segments, and answers in both', (t) => {
+  const out = makeFolder(t)
+  const [, { rows }] = table.groups
+  const names = rows.map(({ name }) => name).filter((name) => !/build|count/.test(name))
+  const { stdout, stderr } = runBench('growth', '--rows', names.join(','), '--largest', '60', '--runs', '1', '--out', out)
+  for (const name of names) t.ok(stdout.includes(name), `${name} ${stderr}`)
+  const csv = fs.readFileSync(path.join(out, 'data', 'growth.csv'), 'utf8')
+  for (const name of names) t.ok(csv.includes(`\n${name},millrace,,1,`), name)
+  t.end()
+})

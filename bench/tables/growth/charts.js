@@ -24,7 +24,7 @@ const PANELS = {
 
 /** SVG; undefined if no row was measured. @type {import('../../engine/row').Table['charts'][string]} */
 async function drawGrowth (results, { rows: shown, facts }) {
-  const rows = /** @type {GrowthRow[]} */ (shown).filter(({ name }) => results.has(name, OURS))
+  const rows = /** @type {GrowthRow[]} */ (shown).filter(({ name, panel }) => panel && results.has(name, OURS))
   if (rows.length === 0) return undefined
   const framings = [...new Set(rows.map(({ framing }) => framing))]
   const sizes = [...new Set(rows.map((row) => sizeOf(results, row)))].sort((a, b) => a - b)

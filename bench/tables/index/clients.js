@@ -116,6 +116,11 @@ function createSqliteIndex (db, paths) {
 async function openMillrace (file, codec, options) {
   const log = await openLog(file, codec, options)
   await log.index?.ready()
+  return askLog(log)
+}
+
+/** @param {any} log @returns {Client} */
+function askLog (log) {
   const list = async (/** @type {object} */ options) => {
     const values = []
     for await (const value of log.stream({ seqs: false, ...options })) values.push(value)
@@ -245,6 +250,7 @@ exports.parts = [
 exports.FILLS = FILLS
 exports.PATHS = PATHS
 exports.SINGLE = SINGLE
+exports.askLog = askLog
 exports.createSqliteIndex = createSqliteIndex
 exports.openIndexed = openIndexed
 exports.openLog = openLog

@@ -27,6 +27,8 @@ exports.parts = [
   ours('equality', 'Millrace, a query by equality'),
   ours('no-breaks', 'Millrace, without breaks'),
   ours('log-10MB', 'Millrace, a log of 10 MB'),
+  ours('log-340MB', 'Millrace, a log of 340 MB'),
+  ours('no-index', 'Millrace, without an index'),
   ours('log-once', 'Millrace, the log itself'),
   ours('checked', 'Millrace, checked'),
   machine('append-file', 'fs.appendFileSync')
