@@ -31,6 +31,14 @@ const layerOf = {
   millrace: 5
 }
 
+tape('layers: the table of the architecture page has the same', (t) => {
+  const page = fs.readFileSync(path.join(packages, '..', 'docs', 'internals', 'architecture.md'), 'utf8')
+  const rows = [...page.matchAll(/^\| ([\d.]+) \| (`[^|]+`) \|/gm)]
+  const drawn = rows.flatMap(([, layer, names]) => [...names.matchAll(/`([\w-]+)`/g)].map(([, name]) => [name, Number(layer)]))
+  t.deepEqual(Object.fromEntries(drawn), layerOf)
+  t.end()
+})
+
 /** Every module that the sources of a package require. */
 function importsOf (name) {
   const sources = ['', 'lib'].flatMap((folder) => {

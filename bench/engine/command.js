@@ -9,6 +9,7 @@ const { MAX_RECORDS } = require('../lib/logs')
 const { describeFacts, formatSize, gatherFacts } = require('../lib/report')
 const { MeasureError, UserError } = require('../lib/run')
 const { writePage } = require('../page')
+const { TOLERANCE } = require('./compare')
 const { judge } = require('./judge')
 const { watchLoad } = require('./load')
 const { measureRows } = require('./measure')
@@ -44,7 +45,7 @@ function optionsOf ({ name, groups, peers, runs, records, budgetMs, options, ali
     ...records && { records: countOption('messages in the generated log', { max: MAX_RECORDS, initial: records }) },
     ...options,
     against: { takes: 'REF', about: 'compares this tree, row by row, with a commit, the folder of another tree, or a saved result' },
-    tolerance: { takes: 'PERCENT', about: 'with --against: how much slower a row may be', standard: '3', read: toPercent },
+    tolerance: { takes: 'PERCENT', about: 'with --against: how much slower a row may be', standard: String(100 * TOLERANCE), read: toPercent },
     minutes: countOption('with --against: the time it may take', { max: 24 * 60, initial: 10 }),
     profile: { about: 'measures nothing: shows which packages and functions take the time of each row' },
     install: { about: 'brings the peers that are missing into the own folder of the bench, and goes on' },

@@ -19,7 +19,7 @@ const SAVED_ALARM_CHANCE = 0.01
 /** After so many pairs. With fewer than the first, a look could not show anything at its chance. */
 const LOOKS = [12, 18, 27, 40, 60, 90, 135, 200, 300]
 /** Slower by at most this is not a failure: folders with the same packages can differ by more than nothing. */
-const TOLERANCE = 0.02
+const TOLERANCE = 0.03
 /** An interval that reaches this far to both sides of the ratio is narrow enough. */
 const PRECISION = 0.02
 const TREES = /** @type {const} */ (['this', 'that'])
@@ -56,7 +56,7 @@ const PLACES = { this: 'here', that: 'there' }
  * @param {object} options
  * @param {Case[]} options.cases
  * @param {number} options.budgetMs  no pair begins that is not expected to end within it
- * @param {number} [options.tolerance]  0.02: slower by 2% is not a failure
+ * @param {number} [options.tolerance]  0.03: slower by 3% is not a failure
  * @param {number} [options.precision]
  * @param {(row: Compared, left: number) => void} [options.onPair]  with the number of cases that are not decided yet
  * @param {() => number} [options.random]  from 0 to 1; both of these are for tests
@@ -249,3 +249,4 @@ exports.formatCompared = formatCompared
 exports.chancesOfSignedRanks = chancesOfSignedRanks
 exports.chancesOfRankSum = chancesOfRankSum
 exports.LOOKS = LOOKS
+exports.TOLERANCE = TOLERANCE

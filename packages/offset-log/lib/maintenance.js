@@ -23,7 +23,7 @@ const ROUND_COUNT_MAX = 20
  * @typedef {(err: Error | null) => void} Done
  * @typedef {{ sizeBefore: number, size: number }} Compacted  sizes of the file, in bytes
  * @typedef {object} LogStats
- * @property {string} framing  One of the four framings.
+ * @property {string} framing  One of the five framings.
  * @property {string | null} codec  The name of the codec that the log was made with; null if the log stores none.
  * @property {string | null} id  Names the log, in 32 hex digits. Snapshots, compacted and repaired logs keep it, but
  *   not snapshots of lines. Null in the offset framings, which store none.
