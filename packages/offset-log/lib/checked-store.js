@@ -84,6 +84,8 @@ class CheckedStore {
     this.tail = { end: HEAD_SIZE, shift: this.rules.shift, chainCrc: header.salt }
     /** Physical position behind the last readable commit. */
     this.end = HEAD_SIZE
+    /** Logical position behind the last readable record. */
+    this.logEnd = 0
     /** What should lie behind the file's end but is missing. @type {Damage | null} */
     this.missing = null
     /** Seq of the last written record that is not deleted, -1 if none. */
@@ -103,11 +105,6 @@ class CheckedStore {
   /** Names the log. */
   get id () {
     return this.header.id
-  }
-
-  /** Logical position behind the last readable record. */
-  get logEnd () {
-    return this.file.end
   }
 
   /** Logical position where the next commit begins. */
@@ -165,7 +162,7 @@ class CheckedStore {
   /** @param {{ end: number, shift: number }} tail  of what is readable */
   setEnd ({ end, shift }) {
     this.end = end
-    this.file.end = end + shift
+    this.logEnd = end + shift
   }
 
   /**

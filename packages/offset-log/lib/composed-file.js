@@ -48,7 +48,7 @@ function composeFile ({ path, flags, options, lifecycle, since, peek, readRecord
     follower: null,
     replacement: { wait: (/** @type {() => void} */ run) => run() },
     blocks,
-    store: { peek, readRecord },
+    store: { peek, readRecord, get logEnd () { return findEnd() } },
     get end () { return findEnd() },
     /** @type {import('./load').OpenRange} */
     openRange: (_, range, cb) => openRange(range, cb),

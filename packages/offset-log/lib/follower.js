@@ -251,8 +251,9 @@ class Follower {
       file.store = (await openSteadily(file, '')).store
       this.onReplaced()
       // Records appended just before the replacement lie in front of the new file's end, so `follow` does not report
-      // them.
+      // them. Before anyone reads them, `since` must have reached them.
       file.writtenSince = Math.max(file.writtenSince, file.store.last)
+      this.#tell({ since: file.writtenSince, durable: file.store.durableLast })
     } finally {
       replacement.end(file.store)
     }

@@ -43,7 +43,7 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  * @property {boolean} skipsDamage  the default for streams and scans
  * @property {boolean} isStrict  whether unknown options of reads are refused
  * @property {import('@millrace/block-file').Storage | undefined} storage
- * @property {number} end  the lowest seq above all readable records
+ * @property {number} end  the lowest seq above all readable records, as the store has it
  * @property {number} writtenSince  seq of the last record written, synced or not
  * @property {import('@millrace/flow').Obz<number>} since
  * @property {import('./durability').Durability} durability
@@ -95,7 +95,7 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  */
 
 /**
- * Sets `store`, `end` and `since` of `file`.
+ * Sets `store` and `since` of `file`.
  * @param {LogFile} file
  * @param {string} framing  used if the file is empty
  * @param {AbortSignal | null} signal  if aborted, loading fails before its next step

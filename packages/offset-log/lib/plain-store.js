@@ -34,6 +34,8 @@ class PlainStore {
     this.last = -1
     /** Damage behind the end. @type {Error | null} */
     this.damage = null
+    /** Position behind the last readable record. */
+    this.end = 0
     /** Position behind the last written record. */
     this.writtenEnd = 0
     /** @type {NoCheckpoints | import('./append/lines-checkpoints').LinesCheckpoints} */
@@ -45,9 +47,9 @@ class PlainStore {
     throw new Error('each framing writes its own')
   }
 
-  /** Position behind the last readable record. */
-  get end () {
-    return this.file.end
+  /** Seqs are positions in the file. */
+  get logEnd () {
+    return this.end
   }
 
   /** Where the records are in the file, from the first one on. */
@@ -95,12 +97,12 @@ class PlainStore {
 
   /** @param {Packed} packed  becomes readable */
   show ({ tail }) {
-    this.file.end = tail.end
+    this.end = tail.end
   }
 
   /** @param {number} end  of what is written and readable */
   setEnd (end) {
-    this.file.end = this.writtenEnd = end
+    this.end = this.writtenEnd = end
   }
 
   /** Empties the caches, because another process may have changed the file. */

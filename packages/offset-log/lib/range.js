@@ -180,7 +180,10 @@ class RangeReader {
   #reader = null
   /** What was lost to damage in the files before the current one. */
   #lost = { count: 0, size: 0 }
-  /** The end of the log when its file was replaced. If the caller's end is lower, `stop` is lowered instead. */
+  /**
+   * The end of the log when its file was replaced: a lower one may be amid a chunk of the new file. If the caller's
+   * end is lower, `stop` is lowered instead.
+   */
   #endAtReplacement = 0
   /** How many reads in succession found the file too short. */
   #shortCount = 0
@@ -307,7 +310,8 @@ class RangeReader {
       this.#reader = null
       range.from = Math.max(range.from, lowest)
       range.stop = Math.min(range.stop, stop)
-      if (this.#logEnd < end) range.stop = Math.min(range.stop, this.#logEnd)
+      // A live stream ends nowhere: what was appended meanwhile it reads too.
+      if (this.#logEnd < end && !range.live) range.stop = Math.min(range.stop, this.#logEnd)
       this.#endAtReplacement = end
       this.open((err) => err ? this.#cb(err) : this.next(this.#logEnd, this.#cb))
     })

@@ -74,7 +74,7 @@ class RecordStream {
     // Values are copied after a filter: a few kept values would keep a whole buffer alive. They are also copied from a
     // backward reader: it may verify a page again whose last record the user already has, and may have written to.
     this.#keepsBytes = this.#hasValues && file.codec.keepsBytes && range.where === null && !range.reverse
-    file.lifecycle.whenOpen(() => { this.#begunAt = this.#logEnd = file.end })
+    file.lifecycle.whenOpen(() => { this.#begunAt = this.#logEnd = file.store.logEnd })
   }
 
   /** The ranges lost to damage so far, under `onCorrupt: 'skip'`. `size` is in bytes. */
@@ -137,7 +137,7 @@ class RecordStream {
       const { from, stop, old, reverse } = this.#range
       // A reversed stream leaves out what was appended since its creation. For the others `stop` stays: a reader that
       // is stopped at the end of the log would not report damage behind it.
-      const isEarlier = reverse && this.#file.end > this.#begunAt
+      const isEarlier = reverse && this.#file.store.logEnd > this.#begunAt
       const open = this.#file.openRange ?? openRange
       open(this.#file, {
         ...this.#range,
@@ -155,9 +155,11 @@ class RecordStream {
       if (this.#reading === null) return
       if (this.#left === 0) return this.#finish(true)
       if (this.#hasRecord()) return this.#answerFromRun() || next()
-      const { codec, blocks, end } = this.#file
+      const { codec, blocks, store } = this.#file
       const reader = /** @type {Reader} */ (this.#reader)
-      if (this.#range.live) this.#logEnd = end
+      if (this.#range.live) this.#logEnd = store.logEnd
+      // The reader fills the run again, and what it fills in may not be delivered.
+      this.#records = null
       reader.next(this.#logEnd, (err, records) => {
         if (this.#reading === null) return
         if (err || !records) return this.#fail(err)
@@ -230,9 +232,9 @@ class RecordStream {
 
   /** @type {(reader: Reader, next: () => void) => void} */
   #awaitAppend (reader, next) {
-    const { lifecycle, end, waitingStreams } = this.#file
+    const { lifecycle, store, waitingStreams } = this.#file
     if (!this.#range.live || reader.isDone || lifecycle.isClosed) return this.#finish(true)
-    if (end > this.#logEnd) return next()
+    if (store.logEnd > this.#logEnd) return next()
     const failure = this.#file.follower?.failure
     if (failure) return this.#finish(failure)
     // A stream that has caught up reads a few records at a time. If it kept their buffer until the next append, the

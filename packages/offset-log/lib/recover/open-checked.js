@@ -22,7 +22,6 @@ const ZEROS = Buffer.alloc(64 * 1024)
  */
 
 /**
- * Sets `file.end`.
  * @param {LogFile} file
  * @param {Buffer} bytes  of the head
  * @returns {Promise<{ store: CheckedStore, recovery: Recovery | null }>}
@@ -103,7 +102,7 @@ async function recover (store, head) {
 }
 
 /**
- * Opens a file that was just made, and has nothing but its head: there is nothing to recover. Sets `file.end`.
+ * Opens a file that was just made, and has nothing but its head: there is nothing to recover.
  * @type {(file: LogFile, bytes: Buffer) => CheckedStore} `bytes`: the head
  */
 function openNewChecked (file, bytes) {

@@ -26,7 +26,6 @@ const SURELY_ON_DISK = ['intact', 'rebooted']
  */
 
 /**
- * Sets `file.end`.
  * @param {LogFile} file
  * @returns {Promise<{ store: LinesStore, recovery: Recovery | null }>}
  */

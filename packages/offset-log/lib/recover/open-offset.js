@@ -14,7 +14,6 @@ const { cutEnd } = require('./tail-copy')
  */
 
 /**
- * Sets `file.end`.
  * @param {LogFile} file
  * @param {import('@millrace/framing').OffsetFraming} framing
  * @returns {Promise<{ store: OffsetStore, recovery: Recovery | null }>}

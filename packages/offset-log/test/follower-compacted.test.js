@@ -1,0 +1,181 @@
+'use strict'
+// Live streams and logs that follow a writer, while the log's file is replaced by its compacted copy.
+
+const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
+const { jsonCodec } = require('@millrace/json-codec')
+const { newPath, until } = require('@millrace/testkit')
+const { OffsetLog } = require('..')
+
+/** Reads one record of a pull-stream. */
+function readOne (source) {
+  return new Promise((resolve, reject) => source(null, (end, item) => {
+    if (end && end !== true) reject(end)
+    else resolve(end ? 'the end' : item)
+  }))
+}
+
+/** A log with records, of which one is deleted; and a reader that looks only when it is told to. */
+async function openBoth () {
+  const file = newPath('log')
+  const writer = OffsetLog(file, { codec: jsonCodec })
+  const seqs = []
+  for (let i = 0; i < 20; i++) seqs.push(await writer.append({ i }))
+  await writer.del(seqs[3])
+  const reader = OffsetLog(file, { codec: jsonCodec, flags: 'r' })
+  await reader.ready()
+  const { follower } = reader._file
+  follower._watch._onChange = (done) => done()
+  const look = () => new Promise((resolve, reject) => follower.refresh((err) => err ? reject(err) : resolve()))
+  const close = async () => {
+    await reader.close()
+    await writer.close()
+  }
+  return { writer, reader, look, close, seqs }
+}
+
+for (const where of [undefined, { path: 'i', gte: 0 }]) {
+  const how = where ? 'with a filter' : 'of all records'
+  tape(`follow: a live stream ${how} that asks while the follower opens the compacted file goes on`, async (t) => {
+    const { writer, reader, look, close } = await openBoth()
+    const source = reader.stream({ live: true, where })
+    for (let i = 0; i < 19; i++) await readOne(source)
+    await writer.append({ i: 20 })
+    await writer.compact()
+    await writer.append({ i: 21 })
+    const { replacement } = reader._file
+    const begin = replacement.begin.bind(replacement)
+    let reading = null
+    replacement.begin = (store) => {
+      begin(store)
+      reading ??= readOne(source)
+    }
+    await look()
+    const items = [await reading]
+    for (let i = 21; i < 23; i++) {
+      await writer.append({ i: i + 1 })
+      await look()
+      items.push(await readOne(source))
+    }
+    t.deepEqual(items.map((item) => item.value?.i ?? item), [20, 21, 22])
+    source(true, () => {})
+    await close()
+  })
+}
+
+tape('follow: while the follower opens the compacted file, nothing is seen that `since` has not reached', async (t) => {
+  const { writer, reader, look, close } = await openBoth()
+  const { _file: file, since } = reader
+  const before = { end: file.end, since: since.value }
+  await writer.append({ i: 20 })
+  await writer.compact()
+  let isOver = false
+  let turnCount = 0
+  const watch = () => {
+    turnCount++
+    if ((file.end === before.end) !== (since.value === before.since)) t.fail(`${file.end}, since ${since.value}`)
+    if (!isOver) setImmediate(watch)
+  }
+  watch()
+  const { replacement } = file
+  const end = replacement.end.bind(replacement)
+  replacement.end = (store) => {
+    t.equal(since.value, writer.since.value, 'when readers go on')
+    end(store)
+  }
+  await look()
+  isOver = true
+  t.ok(turnCount > 1, 'other turns ran meanwhile')
+  await close()
+})
+
+/** A storage whose next read, once armed, gets its bytes at once, but calls back only when it is let go. */
+function holdingStorage () {
+  const held = { isArmed: false, goOn: () => {}, whenHeld: Promise.resolve('') }
+  let noteHeld = () => {}
+  held.whenHeld = new Promise((resolve) => { noteHeld = resolve })
+  const hold = (handle) => ({
+    ...handle,
+    read (...args) {
+      if (!held.isArmed) return handle.read(...args)
+      held.isArmed = false
+      const cb = args.pop()
+      handle.read(...args, (...result) => {
+        held.goOn = () => cb(...result)
+        noteHeld('held')
+      })
+    }
+  })
+  const open = (path, options, cb) => fileStorage.open(path, options, (err, handle) => cb(err, handle && hold(handle)))
+  return { held, storage: { ...fileStorage, openSync: undefined, open } }
+}
+
+/** Reads until a read is held back. It is let go when the file is being replaced. */
+async function readUntilHeld (log, held, source) {
+  const seen = [(await readOne(source)).value.i]
+  held.isArmed = true
+  let reading = readOne(source)
+  for (let item; (item = await Promise.race([held.whenHeld, reading])) !== 'held'; reading = readOne(source)) seen.push(item.value.i)
+  const { replacement } = log._file
+  const begin = replacement.begin.bind(replacement)
+  replacement.begin = (store) => {
+    begin(store)
+    held.goOn()
+  }
+  return { seen, reading }
+}
+
+/** All reads of the log wait. */
+function neverBlock (log) {
+  log._file.blocks._file.adaptiveIo.mayBlock = () => false
+}
+
+const text = 'x'.repeat(500)
+
+tape('compact: a live stream that waits for a read meanwhile goes on in the new file', async (t) => {
+  const { held, storage } = holdingStorage()
+  const log = OffsetLog(newPath('log'), { codec: jsonCodec, storage, cache: 0 })
+  await log.ready()
+  neverBlock(log)
+  for (let i = 0; i < 2000; i++) await log.append({ i, text })
+  const source = log.stream({ live: true })
+  const { seen, reading } = await readUntilHeld(log, held, source)
+  t.ok(seen.length < 2000, `a read is held back after ${seen.length} records`)
+  await log.append({ i: 2000, text })
+  await log.compact()
+  await log.append({ i: 2001, text })
+  for (let item = await reading; item.value && seen.push(item.value.i) < 2002;) item = await readOne(source)
+  t.deepEqual(seen, Array.from({ length: 2002 }, (_, i) => i))
+  source(true, () => {})
+  await log.close()
+})
+
+tape('follow: records that were read, then deleted and compacted away, are not delivered later, nor any twice', async (t) => {
+  const { held, storage } = holdingStorage()
+  const file = newPath('log')
+  const writer = OffsetLog(file, { codec: jsonCodec })
+  const seqs = []
+  for (let i = 0; i < 2000; i++) seqs.push(await writer.append({ i, text }))
+  const reader = OffsetLog(file, { codec: jsonCodec, flags: 'r', storage, cache: 0 })
+  await reader.ready()
+  neverBlock(reader)
+  // It looks when it is told to.
+  reader._file.follower._watch._onChange = (done) => done()
+  const source = reader.stream({ live: true })
+  const { seen, reading } = await readUntilHeld(reader, held, source)
+  t.ok(seen.length < 1000, `a read is held back after ${seen.length} records`)
+  await writer.del(seqs.slice(seen.length))
+  await writer.compact()
+  await reader.refresh()
+  await until(() => reader._file.waitingStreams.size === 1)
+  await writer.append({ i: 2000, text })
+  await reader.refresh()
+  seen.push((await reading).value.i)
+  await writer.append({ i: 2001, text })
+  await reader.refresh()
+  seen.push((await readOne(source)).value.i)
+  t.deepEqual(seen.slice(-3), [seen.length - 3, 2000, 2001])
+  source(true, () => {})
+  await reader.close()
+  await writer.close()
+})
