@@ -5,6 +5,6 @@ exports.why = 'deleted records are counted'
 exports.oracle = 'index-answers'
 exports.patches = [{
   file: 'packages/index/lib/indexer.js',
-  find: "if (segment !== null && 'isClean' in segment) segment.isClean = false",
+  find: "if (segment !== null && 'noteLoss' in segment) segment.noteLoss()",
   replace: ''
 }]

@@ -178,6 +178,11 @@ class Block {
     this.isSealed = false
   }
 
+  /** A record in it is deleted. */
+  noteLoss () {
+    this.isClean = false
+  }
+
   /** Whether one more record can be added. @param {number} seq */
   hasRoom (seq) {
     return !this.isSealed && this.count < this.#recordsMax && (this.count === 0 || seq - this.seqs[0] < SPAN_MAX)

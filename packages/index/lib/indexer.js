@@ -75,7 +75,7 @@ class Indexer {
     for (const run of runs) {
       if (kept.includes(run)) continue
       // Nobody has told a run that was being opened what it has lost.
-      if (lossCount !== this.#lossCount) run.isClean = false
+      if (run.isClean && lossCount !== this.#lossCount) run.losses = 'unknown'
       this.coverage.add(run)
     }
   }
@@ -85,10 +85,9 @@ class Indexer {
     this.#lossCount++
     for (const seq of seqs) {
       const { segment } = this.coverage.at(seq)
-      if (segment !== null && 'isClean' in segment) segment.isClean = false
-      if (segment instanceof Run) segment.isSettled = true
+      if (segment !== null && 'noteLoss' in segment) segment.noteLoss()
       const filling = this.#filling
-      if (filling !== null && seq >= filling.block.from && seq < filling.to) filling.block.isClean = false
+      if (filling !== null && seq >= filling.block.from && seq < filling.to) filling.block.noteLoss()
     }
   }
 
@@ -213,7 +212,7 @@ class Indexer {
       this.#folder.discard([run])
       return
     }
-    run.isClean = block.isClean
+    if (block.isClean) run.losses = 'none'
     this.coverage.replace([block], run)
   }
 
@@ -230,7 +229,7 @@ class Indexer {
       this.#folder.discard([merged])
       return true
     }
-    merged.isClean = runs.every(({ isClean }) => isClean)
+    if (runs.every(({ isClean }) => isClean)) merged.losses = 'none'
     this.coverage.replace(runs, merged)
     this.#folder.discard(runs)
     return true
@@ -238,21 +237,21 @@ class Indexer {
 
   /** A count would be quicker if nothing in the run was deleted. @param {Run} run @returns {boolean} */
   doubt (run) {
-    const isNew = run.footer.isClean && !run.isDoubted
-    run.isDoubted ||= isNew
-    return isNew
+    if (run.losses !== 'unknown') return false
+    run.losses = 'asked'
+    return true
   }
 
   /** Finds out whether something in a run is deleted. @returns {Promise<boolean>}  false if no count has asked */
   async settleDoubt () {
     const generation = this.#generation
     const lossCount = this.#lossCount
-    const run = this.coverage.runs.find(({ isDoubted, isClean, isSettled }) => isDoubted && !isClean && !isSettled)
+    const run = this.coverage.runs.find(({ losses }) => losses === 'asked')
     if (run === undefined) return false
-    run.isSettled = true
+    run.losses = 'some'
     const isClean = await this.#folder.isStillClean(run)
     // What is deleted meanwhile may be in it.
-    if (this.#isCurrent(generation) && lossCount === this.#lossCount) run.isClean = isClean
+    if (isClean && this.#isCurrent(generation) && lossCount === this.#lossCount) run.losses = 'none'
     return true
   }
 

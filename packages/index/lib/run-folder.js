@@ -89,7 +89,7 @@ class RunFolder {
         return null
       }
       // A number does not say which ones they are: if there are some, that is found out once a count asks for it.
-      run.isClean = run.footer.isClean && await this.#host.erasedCountAt(run.footer.last) === 0
+      if (run.losses === 'unknown' && await this.#host.erasedCountAt(run.footer.last) === 0) run.losses = 'none'
       return run
     } catch (/** @type {any} */ err) {
       await run?.close().catch(() => {})

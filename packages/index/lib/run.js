@@ -86,13 +86,22 @@ class Run {
     this.from = footer.from
     this.to = footer.to
     this.records = footer.records
-    /** Whether nothing in it was deleted since. */
-    this.isClean = false
-    /** Whether it may be clean, and a count has asked. */
-    this.isDoubted = false
-    /** Whether that was found out. */
-    this.isSettled = false
+    /**
+     * Whether records in it were deleted since. `asked`: a count would be quicker if it were known.
+     * @type {'unknown' | 'asked' | 'none' | 'some'}
+     */
+    this.losses = footer.isClean ? 'unknown' : 'some'
     this.isOpen = true
+  }
+
+  /** Whether nothing in it was deleted, for certain. */
+  get isClean () {
+    return this.losses === 'none'
+  }
+
+  /** A record in it is deleted. */
+  noteLoss () {
+    this.losses = 'some'
   }
 
   /** @param {number} index @returns {Page} */
