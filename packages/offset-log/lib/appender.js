@@ -267,16 +267,18 @@ class Appender {
     const { durability } = this.#file
     /** @type {unknown} */
     let failure = null
-    for (const commit of durability.error === null ? this.#commits.unwritten : []) {
+    const commits = durability.error === null ? this.#commits.unwritten : []
+    for (const commit of commits) {
       if (commit.state === 'framed') this.#takeOver(commit)
       else if (durability.error === null) failure ??= this.#writeNow(commit)
-      this.#commits.joinLast()
     }
     try {
       if (isSynced) durability.syncNow()
     } catch (err) {
       failure ??= err
     }
+    // With `fsync: 'always'` they are shown since the sync.
+    for (let left = commits.length; left > 0; left--) this.#commits.joinLast()
     this.#start()
     if (failure !== null) throw failure
   }

@@ -338,6 +338,31 @@ for (const framing of ['checked', 'offset32']) {
   }
 }
 
+tape('flushSync: appends that are flushed one by one in a turn become one commit, which is called back at once', async (t) => {
+  for (const fsync of ['always', 'interval']) {
+    const log = OffsetLog(newPath(), { fsync })
+    await log.append(bytes('a'))
+    let tickCount = 0
+    const ticks = []
+    const appends = []
+    for (let i = 0; i < 200; i++) {
+      appends.push(new Promise((resolve, reject) => log.append(bytes(`${i}`), (err, seq) => {
+        if (i === 0) process.nextTick(() => { tickCount++ })
+        ticks.push(tickCount)
+        if (err) reject(err)
+        else resolve(seq)
+      })))
+      log.flushSync()
+      // Nobody is called back for these.
+      if (i % 50 === 0) log.appendSync(bytes('now'))
+    }
+    const seqs = await Promise.all(appends)
+    t.deepEqual(ticks, Array(200).fill(0), fsync)
+    t.deepEqual(await log.getMany(seqs), Array.from({ length: 200 }, (_, i) => bytes(`${i}`)))
+    await log.close()
+  }
+})
+
 tape('appendSync: without a sync, a record is written and not durable; with fsync always it is shown once durable', async (t) => {
   const file = newPath()
   const log = OffsetLog(file, { fsync: 'never' })
