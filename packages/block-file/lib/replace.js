@@ -100,7 +100,9 @@ async function reopen (file, handle, goOnWith) {
   const next = await openSized(file.storage, file.path, { flags: 'r', createFolder: false })
   const release = await excludeReaders(file, 0, Infinity)
   goOnWith(next)
-  await promisesOf(handle).close().finally(release)
+  // Nothing was written to the old file.
+  await promisesOf(handle).close().catch(() => {})
+  release()
 }
 
 /**

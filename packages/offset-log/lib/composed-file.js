@@ -46,7 +46,7 @@ function composeFile ({ path, flags, options, lifecycle, since, peek, readRecord
     since,
     waitingStreams: new WaitingStreams(),
     follower: null,
-    replacement: { wait: (/** @type {() => void} */ run) => run() },
+    replacement: { wait: (/** @type {(err: null) => void} */ run) => run(null) },
     blocks,
     store: { peek, readRecord, get logEnd () { return findEnd() } },
     get end () { return findEnd() },

@@ -8,7 +8,7 @@ const { clearInterval, setInterval } = require('node:timers')
 const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { pause, promisesOf } = require('@millrace/flow')
-const { isShortRead, replacedError } = require('./errors')
+const { closedError, isShortRead, replacedError } = require('./errors')
 const { TAIL_SUFFIX } = require('@millrace/framing')
 const { peekId } = require('./recover/identify')
 const { openSteadily } = require('./load')
@@ -167,7 +167,7 @@ class Follower {
         if (isRewritten) this.#forgetLines()
         return
       }
-      if (state.place === 'gone') {
+      if (state.place === 'gone' || file.replacement.hasFailed) {
         await this.#reopen()
       } else if (state.size < file.store.end) {
         await this.#awaitEnd(state.size)
@@ -245,19 +245,31 @@ class Follower {
     if (!('header' in store)) throw goneError(blocks.path, new Error('its framing does not say which log it is'))
     const { id } = await peekId(blocks.path, storage).catch((err) => { throw goneError(blocks.path, err) })
     if (!id?.equals(store.header.id)) throw goneError(blocks.path, new Error('it is another log'))
+    let isOpen = !replacement.hasFailed
     replacement.begin(store)
     try {
       await promisesOf(blocks).reopen()
+      isOpen = false
       file.store = (await openSteadily(file, '')).store
       this.onReplaced()
-      // Records appended just before the replacement lie in front of the new file's end, so `follow` does not report
-      // them. Before anyone reads them, `since` must have reached them.
-      file.writtenSince = Math.max(file.writtenSince, file.store.last)
-      this.#tell({ since: file.writtenSince, durable: file.store.durableLast })
-    } finally {
-      replacement.end(file.store)
+    } catch (/** @type {any} */ err) {
+      // What the store knows is of the old file. Once that is closed, whoever reads looks again.
+      if (isOpen) replacement.end(store)
+      else replacement.fail(err, (cb) => this.refresh((err) => cb(err ?? this.#stillFailed())))
+      throw err
     }
+    // Records appended just before the replacement lie in front of the new file's end, so `follow` does not report
+    // them. Before anyone reads them, `since` must have reached them.
+    file.writtenSince = Math.max(file.writtenSince, file.store.last)
+    this.#tell({ since: file.writtenSince, durable: file.store.durableLast })
+    replacement.end(file.store)
     this._watch.restart()
+  }
+
+  /** A closed log is not looked at. @returns {Error | null} */
+  #stillFailed () {
+    const { blocks, replacement } = this.#file
+    return replacement.hasFailed ? closedError('read', blocks.path) : null
   }
 
   /** @param {News} news */

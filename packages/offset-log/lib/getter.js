@@ -89,7 +89,7 @@ class Getter {
     store.readRecord(seq, (err, found) => {
       if (!store.isReplaced) return cb(err, found)
       // The file was replaced meanwhile, so the record may lie elsewhere.
-      replacement.wait(() => this._readOnce(seq, cb))
+      replacement.wait((err) => err ? cb(err) : this._readOnce(seq, cb))
     })
   }
 }

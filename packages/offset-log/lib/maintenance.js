@@ -248,33 +248,58 @@ async function removeLeftover ({ blocks, store, storage }) {
   if (isOurs) await promisesOf(blocks).removeBeside(SUFFIX)
 }
 
-// Makes readers wait while the log's file is being replaced.
+// Makes readers wait while the log's file is being replaced by another one: by its compacted copy, or by the one that
+// its writer has made. Only this says which store must not be used any more.
 
 class Replacement {
-  /** Waiting readers; null while nothing is being replaced. @type {Array<() => void> | null} */
+  /** Waiting readers; null while nothing is being replaced. @type {Done[] | null} */
   #waiting = null
+  /** Tries again to open the new file; null unless that has failed. @type {((cb: Done) => void) | null} */
+  #retry = null
   /** Whether the new file has the name, or may get it at any time, and is not in use yet. */
   isRenaming = false
+
+  /** Whether the old file is closed, and the new one could not be opened. */
+  get hasFailed () {
+    return this.#retry !== null
+  }
 
   /** @param {{ isReplaced: boolean }} store  readers must stop using it */
   begin (store) {
     store.isReplaced = true
+    this.#retry = null
     this.#waiting = []
   }
 
-  /** @param {{ isReplaced: boolean }} store  the one to use: another one, or the same if the replacement failed */
+  /** @param {{ isReplaced: boolean }} store  the one to use: another one, or the same if the old file stays open */
   end (store) {
     store.isReplaced = false
     this.isRenaming = false
-    const waiting = this.#waiting ?? []
-    this.#waiting = null
-    for (const run of waiting) nextTick(run)
+    this.#release(null)
   }
 
-  /** @param {() => void} run  called at once, unless the file is being replaced */
+  /**
+   * The old file is closed, and the new one cannot be opened: no store can be used.
+   * @param {Error} err  for who waits
+   * @param {(cb: Done) => void} retry  called for each reader that comes later
+   */
+  fail (err, retry) {
+    this.#retry = retry
+    this.#release(err)
+  }
+
+  /** @param {Error | null} err */
+  #release (err) {
+    const waiting = this.#waiting ?? []
+    this.#waiting = null
+    for (const run of waiting) nextTick(run, err)
+  }
+
+  /** @param {Done} run  called at once, unless the file is being replaced. With an error, no store can be used */
   wait (run) {
-    if (this.#waiting) this.#waiting.push(run)
-    else run()
+    if (this.#waiting !== null) this.#waiting.push(run)
+    else if (this.#retry !== null) this.#retry(run)
+    else run(null)
   }
 }
 

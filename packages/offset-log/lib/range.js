@@ -228,7 +228,7 @@ class RangeReader {
     this.#store = store
     store.openReader(this.#range, (err, reader) => {
       // If the file was replaced meanwhile, the result, even an error, may be that of the old file.
-      if (store.isReplaced) return replacement.wait(() => this.open(cb))
+      if (store.isReplaced) return replacement.wait((err) => err ? cb(err) : this.open(cb))
       if (err || !reader) return cb(err)
       this.#reader = reader
       cb(null, this)
@@ -303,7 +303,8 @@ class RangeReader {
 
   #goOnInNewFile () {
     const { lowest, stop } = this.#leftBefore
-    this.#file.replacement.wait(() => {
+    this.#file.replacement.wait((err) => {
+      if (err) return this.#cb(err)
       const range = this.#range
       const { end } = this.#file
       this.#lost = this.lost

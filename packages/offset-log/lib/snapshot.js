@@ -92,7 +92,7 @@ async function makeCopy (file, path, wanted) {
 /** @type {(file: LogFile, output: Output, wanted: Wanted) => Promise<void>} */
 async function copy (file, output, wanted) {
   for (let attempt = 1; ; attempt++) {
-    await new Promise((resolve) => file.replacement.wait(() => resolve(null)))
+    await toPromise((cb) => file.replacement.wait(cb))
     const { store } = file
     try {
       return await copyOnce(file, output, wanted)

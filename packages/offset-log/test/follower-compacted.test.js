@@ -4,7 +4,7 @@
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
-const { newPath, until } = require('@millrace/testkit')
+const { collect, failureOf, newPath, until } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 /** Reads one record of a pull-stream. */
@@ -177,5 +177,87 @@ tape('follow: records that were read, then deleted and compacted away, are not d
   t.deepEqual(seen.slice(-3), [seen.length - 3, 2000, 2001])
   source(true, () => {})
   await reader.close()
+  await writer.close()
+})
+
+/** A log whose first records are deleted, and one that follows it and cannot read the file that it opens anew. */
+async function openFailing () {
+  const file = newPath('log')
+  const writer = OffsetLog(file, { codec: jsonCodec })
+  const seqs = []
+  for (let i = 0; i < 100; i++) seqs.push(await writer.append({ i, text }))
+  const disk = { isFailing: false }
+  const fail = () => {
+    if (disk.isFailing) throw Object.assign(new Error('EIO: simulated'), { code: 'EIO' })
+  }
+  const wrap = (handle) => ({
+    ...handle,
+    readSync (...args) {
+      fail()
+      return handle.readSync(...args)
+    },
+    read (...args) {
+      try {
+        fail()
+        handle.read(...args)
+      } catch (err) {
+        args.pop()(err)
+      }
+    }
+  })
+  const open = (path, options, cb) => fileStorage.open(path, options, (err, handle) => cb(err, handle && wrap(handle)))
+  const storage = { ...fileStorage, openSync: undefined, open }
+  const reader = OffsetLog(file, { codec: jsonCodec, flags: 'r', storage, cache: 0 })
+  await reader.ready()
+  const { blocks, follower } = reader._file
+  // It looks when it is told to.
+  follower._watch._onChange = (done) => done()
+  const { reopen } = blocks
+  blocks.reopen = (cb) => reopen.call(blocks, (...result) => {
+    disk.isFailing = true
+    cb(...result)
+  })
+  disk.repair = () => {
+    disk.isFailing = false
+    blocks.reopen = reopen
+  }
+  await writer.del(seqs.slice(0, 50))
+  await writer.compact()
+  return { writer, reader, seqs, disk }
+}
+
+tape('follow: a compacted file that could not be read at first is opened by the next look, or by who reads', async (t) => {
+  for (const how of ['get', 'stream', 'look']) {
+    const { writer, reader, seqs, disk } = await openFailing()
+    const last = await writer.append({ i: 100, text })
+    const waiting = reader.stream({ gte: seqs[60] })
+    const numbers = [(await readOne(waiting)).value.i]
+    t.equal((await failureOf(() => reader.refresh()))?.code, 'EIO', how)
+    const failure = await failureOf(() => reader.get(seqs[70]))
+    t.ok(failure?.message.includes('EIO: simulated'), `a read: ${failure}`)
+    disk.repair()
+    if (how === 'get') t.equal((await reader.get(seqs[70])).i, 70)
+    if (how === 'look') await reader.refresh()
+    const all = await collect(reader.stream({ values: false }))
+    t.deepEqual(all.filter((seq) => seq < last), seqs.slice(50))
+    t.equal(reader.since.value, last)
+    for (let item; (item = await readOne(waiting)).value;) numbers.push(item.value.i)
+    t.deepEqual(numbers, Array.from({ length: 40 }, (_, i) => i + 60), 'a stream of before')
+    const next = await writer.append({ i: 101, text })
+    await reader.refresh()
+    t.equal((await reader.get(next)).i, 101, 'it is followed')
+    await reader.close()
+    await writer.close()
+  }
+})
+
+tape('follow: a log that is closed while its compacted file cannot be read ends what reads', async (t) => {
+  const { writer, reader, seqs } = await openFailing()
+  t.equal((await failureOf(() => reader.refresh()))?.code, 'EIO')
+  const reads = [failureOf(() => reader.get(seqs[70])), failureOf(() => collect(reader.stream({ live: true })))]
+  const closing = reader.close()
+  const codes = (await Promise.all(reads)).map((err) => err?.code)
+  t.ok(codes.every((code) => ['EIO', 'ERR_LOG_CLOSED'].includes(code)), codes.join())
+  await closing
   await writer.close()
 })
