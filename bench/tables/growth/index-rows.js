@@ -3,7 +3,6 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { setImmediate: turn } = require('node:timers/promises')
 const { binaryCodec } = require('@millrace/binary-codec')
 const { createIndex } = require('@millrace/index')
 const { OffsetLog } = require('@millrace/offset-log')
@@ -27,6 +26,7 @@ const SEGMENT_SIZE = 100e6
 const RECORDS_PER_GB = 1.44e6
 const BATCH_COUNT = 1000
 const SAMPLE_COUNT = 500
+const NEWEST = 20
 /** Asked in one sample, which is given in ms. */
 const ASKED_COUNT = 100
 /** Until what says which runs may have a key is in memory. */
@@ -59,7 +59,7 @@ exports.parts = [
   question('count-third', '100 counts of a third', 120),
   question('count-author', '100 counts of an author', 120),
   {
-    ...toRow('index-memory', 'memory, 10 GB, index : no index', { unit: 'bytes', stage: STAGE }, prepareLogs,
+    ...toRow('index-memory', 'memory, 10 GB, by index : by seqs', { unit: 'bytes', stage: STAGE }, prepareLogs,
       { millrace: (setting) => openMemory(setting, true), 'no-index': (setting) => openMemory(setting, false) }),
     figures: [{ figure: 'bytes', unit: 'bytes', goal: { above: [{ by: 32 * MIB, of: 'no-index' }] } }]
   }
@@ -138,21 +138,22 @@ async function openQuestion (setting, name, question) {
   return { sample: () => time(askMany) }
 }
 
-/** Keys and authors of records that are spread over the log. @param {any} log */
+/** Of records that are spread over the log. @param {any} log */
 async function sampleOf (log) {
   const { value: last } = log.since
-  /** @type {{ keys: string[], authors: string[] }} */
-  const sample = { keys: [], authors: [] }
+  /** @type {{ keys: string[], authors: string[], seqs: number[] }} */
+  const sample = { keys: [], authors: [], seqs: [] }
   for (let index = 0; index < SAMPLE_COUNT; index++) {
-    const { key, value: { author } } = await log.first({ gte: Math.floor(last * index / SAMPLE_COUNT), seqs: false })
+    const { seq, value: { key, value: { author } } } = await log.first({ gte: Math.floor(last * index / SAMPLE_COUNT) })
+    sample.seqs.push(seq)
     sample.keys.push(key)
     sample.authors.push(author)
   }
-  return /** @type {import('../index/clients').Sample} */ ({ ...sample, times: [], root: '', records: 0 })
+  return { ...sample, /** @type {import('../index/clients').Sample['times']} */ times: [], root: '', records: 0 }
 }
 
 /**
- * Of a process that asks 500 times for the newest and for a key; or one that scans.
+ * Of a process that asks 500 times for a key and for the newest 20; or one that reads as many records by their seqs.
  * @type {(setting: Setting, isIndexed: boolean) => Promise<Runner>}
  */
 async function openMemory (setting, isIndexed) {
@@ -160,17 +161,18 @@ async function openMemory (setting, isIndexed) {
   await log.ready()
   return {
     async sample () {
-      if (isIndexed) {
-        const sample = await sampleOf(log)
-        const { unique, newest } = askLog(log)
-        for (let at = 0; at < SAMPLE_COUNT; at++) {
+      const sample = await sampleOf(log)
+      const { unique, newest } = askLog(log)
+      for (let at = 0; at < SAMPLE_COUNT; at++) {
+        if (isIndexed) {
           await unique(at, sample)
           await newest(at, sample)
+        } else {
+          const { [at]: seq } = sample.seqs
+          await log.get(seq)
+          for await (const record of log.stream({ lt: seq, reverse: true, limit: NEWEST })) await log.get(record.seq)
         }
-      } else {
-        await log.scan({}, () => {})
       }
-      await turn()
       return memoryOf('self', 'VmHWM')
     }
   }
