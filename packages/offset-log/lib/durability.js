@@ -100,12 +100,38 @@ class Durability {
     return this.#running !== null && this.#syncedSince >= seq ? this.#running.promise : this.sync()
   }
 
-  /** Runs between two syncs. @type {<T>(action: () => Promise<T>) => Promise<T>} */
+  /**
+   * Runs between two syncs. If it syncs the file, then by `syncBetween`.
+   * @type {<T>(action: () => Promise<T>) => Promise<T>}
+   */
   runExclusive (action) {
     return new Promise((resolve, reject) => {
       this.#exclusive.push(() => action().then(resolve, reject))
       if (!this.#isBusy) this.#run()
     })
+  }
+
+  /**
+   * Syncs the file from within such an action.
+   * @throws ERR_LOG_POISONED
+   */
+  async syncBetween () {
+    const running = this.#running = createTurn()
+    // Perhaps nobody waits for it but the action.
+    running.promise.catch(() => {})
+    try {
+      const syncing = this.#file.blocks.syncSoon()
+      if (syncing !== null) await syncing
+    } catch (err) {
+      this.poison(/** @type {Error} */ (err))
+    }
+    this.#running = null
+    if (this.error !== null) {
+      running.reject(this.error)
+      throw this.error
+    }
+    if (this.#syncedSince > this.#durable.value) this.#durable.set(this.#syncedSince)
+    running.resolve()
   }
 
   async #run () {

@@ -99,14 +99,14 @@ async function copyAndReplace (file, appender, onProgress) {
 
 /** @type {(file: LogFile, compactor: Compactor, onProgress: (copiedEnd: number) => void) => Promise<boolean>} */
 async function copyRest (file, compactor, onProgress) {
-  const { blocks, durability, writtenSince } = file
+  const { durability, writtenSince } = file
   // With `fsync: 'always'`, what `flushSync` has written may not be readable yet.
   const isComplete = () => file.writtenSince === writtenSince && file.since.value === writtenSince
   await compactor.copyTo(file.end, onProgress)
   // Suppose that this process is killed after the rename, before the folder is synced. The next process finds the new
   // file, which says that all its records are durable, and shows them. A power cut may still bring back the old file,
   // so its records must be durable too.
-  await toPromise((cb) => blocks.sync(cb)).catch((err) => { throw durability.poison(err) })
+  await durability.syncBetween()
   if (isComplete()) {
     await compactor.finish()
     if (await replaceFile(file, isComplete)) return true

@@ -14,10 +14,15 @@ function createStore () {
     tail: { end: 2 ** 20, shift: 0, chainCrc: 7 },
     last: 40000,
     reservation: { extend: (begin) => begin + 2 ** 32, noteSynced () {}, reservedEndFor: () => 2 ** 33 },
-    file: { durability: { poison: (err) => err, noteFailedWrite: (err) => err }, writtenSince: 40000 },
+    file: {
+      durability: {
+        noteFailedWrite: (err) => err,
+        syncBetween: () => new Promise((resolve) => pending.push(() => resolve()))
+      },
+      writtenSince: 40000
+    },
     blocks: {
-      writeQuietly: (bytes, position, cb) => pending.push(cb),
-      syncSoon: () => new Promise((resolve) => pending.push(() => resolve()))
+      writeQuietly: (bytes, position, cb) => pending.push(cb)
     }
   }
   const release = () => { for (const cb of pending.splice(0)) cb(null) }

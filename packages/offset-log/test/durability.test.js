@@ -5,8 +5,9 @@ const { spawnSync } = require('node:child_process')
 const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
 const {
-  SimulatedDisk, createRandom, failureOf, faultyStorage, inQuickRuns, slowStorage, temporaryFolder
+  SimulatedDisk, createRandom, failureOf, faultyStorage, inQuickRuns, slowStorage, temporaryFolder, until
 } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
@@ -641,3 +642,48 @@ tape(`durable: never behind an append that has called back under always, nor beh
   }
   t.deepEqual(failures, [])
 })
+
+/** A storage whose syncs that wait are held back, once `held` has a list; those that do not wait succeed. */
+function holdingStorage () {
+  const held = { syncs: null }
+  const wrap = (name, handle) => ({
+    ...handle,
+    sync: (cb) => held.syncs === null || name.endsWith('.compacting') ? handle.sync(cb) : held.syncs.push(cb)
+  })
+  const open = (name, options, cb) => fileStorage.open(name, options, (err, handle) => {
+    cb(err, handle && wrap(name, handle))
+  })
+  return { held, storage: { ...fileStorage, openSync: undefined, open } }
+}
+
+for (const during of ['the first append', 'a compaction']) {
+  tape(`flushSync beside the sync of ${during} promises nothing until that one ends: the kernel tells one of them of a failure`, async (t) => {
+    for (const fsync of ['interval', 'always']) {
+      for (const outcome of [null, new Error('EIO: simulated')]) {
+        const { held, storage } = holdingStorage()
+        const log = OffsetLog(path.join(temporaryFolder(), 'log'), { fsync, storage })
+        await log.ready()
+        log._file.blocks._writer._syncIo.mayBlock = () => false
+        if (during === 'a compaction') await log.append(bytes('before'))
+        if (during === 'a compaction') await log.sync()
+        const before = log.durable.value
+        held.syncs = []
+        const compacting = during === 'a compaction' ? failureOf(() => log.compact()) : null
+        const appending = during === 'a compaction' ? null : failureOf(() => log.append(bytes('a')))
+        await until(() => held.syncs.length > 0)
+        if (compacting === null) log.flushSync()
+        else log.appendSync(bytes('a'))
+        t.equal(log.durable.value, before, `${fsync}, meanwhile`)
+        const syncs = held.syncs
+        held.syncs = null
+        for (const cb of syncs) cb(outcome)
+        await compacting
+        await appending
+        const failure = await failureOf(() => log.sync())
+        t.equal(failure?.code, outcome === null ? undefined : 'ERR_LOG_POISONED')
+        t.equal(log.durable.value, outcome === null ? log.since.value : before, `${fsync}, ${outcome}`)
+        await failureOf(() => log.close())
+      }
+    }
+  })
+}

@@ -115,13 +115,7 @@ class Checkpoints {
   }
 
   async #sync () {
-    const { blocks, file: { durability } } = this.#store
-    try {
-      const syncing = blocks.syncSoon()
-      if (syncing !== null) await syncing
-    } catch (err) {
-      throw durability.poison(/** @type {Error} */ (err))
-    }
+    await this.#store.file.durability.syncBetween()
     this.#isSlotSynced = true
   }
 
