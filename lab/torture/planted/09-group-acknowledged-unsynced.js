@@ -5,8 +5,8 @@ exports.why = 'appends call back that are lost with the power, under fsync alway
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/appender.js',
-  find: "durability.mode === 'always' && commit.framed !== null",
-  replace: "durability.mode === 'always' && commit.framed !== null && commit.count === 1"
+  find: "durability.mode === 'always' && commit.packed !== null",
+  replace: "durability.mode === 'always' && commit.packed !== null && commit.count === 1"
 }, {
   file: 'packages/offset-log/lib/appender.js',
   find: "if (durability.mode !== 'always') this.#show(commit)",

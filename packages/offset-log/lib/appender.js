@@ -31,8 +31,8 @@ class Appender {
   #turnStartMs = 0
   /** Whether the first commit is being advanced or told. */
   #isRunning = false
-  /** Callbacks of `hold`: the first one holds the appender, the others wait for it. @type {Array<() => void>} */
-  #holders = []
+  /** Callbacks of `pause`: the first one has paused the appender, the others wait for it. @type {Array<() => void>} */
+  #pausers = []
 
   /** @param {import('./load').LogFile} file */
   constructor (file) {
@@ -80,34 +80,34 @@ class Appender {
     })
   }
 
-  /** Makes appends wait until `release`. @returns {Promise<void>}  resolves once no write is in progress */
-  hold () {
+  /** Makes appends wait until `resume`. @returns {Promise<void>}  resolves once no write is in progress */
+  pause () {
     return new Promise((resolve) => {
-      this.#holders.push(resolve)
-      if (!this.#isRunning && this.#holders.length === 1) resolve()
+      this.#pausers.push(resolve)
+      if (!this.#isRunning && this.#pausers.length === 1) resolve()
     })
   }
 
-  /** Lets the next holder run. If there is none, the appends that have waited are written. */
-  release () {
-    this.#holders.shift()
-    if (this.#holders.length > 0) this.#holders[0]()
+  /** Lets the next caller of `pause` run. If there is none, the appends that have waited are written. */
+  resume () {
+    this.#pausers.shift()
+    if (this.#pausers.length > 0) this.#pausers[0]()
     else this.#start()
   }
 
   #start () {
-    if (this.#isRunning || this.#holders.length > 0 || this.#commits.list.length === 0) return
+    if (this.#isRunning || this.#pausers.length > 0 || this.#commits.list.length === 0) return
     this.#isRunning = true
     // In the next tick, so that appends made until then join the commit.
     nextTick(this.#run)
   }
 
-  /** Goes on with the first commit. What `flushNow` has written is told even while somebody holds the appender. */
+  /** Goes on with the first commit. What `flushNow` has written is told even while the appender is paused. */
   #run = () => {
     const [first] = this.#commits.list
-    if (first !== undefined && (first.state !== 'open' || this.#holders.length === 0)) return this.#advance(first)
+    if (first !== undefined && (first.state !== 'open' || this.#pausers.length === 0)) return this.#advance(first)
     this.#isRunning = false
-    this.#holders[0]?.()
+    this.#pausers[0]?.()
   }
 
   /**
@@ -129,14 +129,14 @@ class Appender {
         if (announcing !== null) await announcing.catch((err) => { if (commit.state === 'closed') throw err })
       }
       if (commit.state === 'closed') {
-        const framed = commit.framed ?? this.#frame(commit, this.#target.ofSize(sizeMax))
-        commit.state = 'framed'
-        const writing = blocks.appendSoon(framed.bytes)
+        const packed = commit.packed ?? this.#frame(commit, this.#target.ofSize(sizeMax))
+        commit.state = 'writing'
+        const writing = blocks.appendSoon(packed.bytes)
         if (writing !== null) await writing
       }
-      if (commit.state === 'framed') this.#noteWritten(commit)
-      if (durability.mode === 'always' && commit.framed !== null && commit.error === null) {
-        await durability.reach(commit.framed.seq)
+      if (commit.state === 'writing') this.#noteWritten(commit)
+      if (durability.mode === 'always' && commit.packed !== null && commit.error === null) {
+        await durability.whenDurable(commit.packed.seq)
       }
     } catch (err) {
       this.#fail(commit, /** @type {Error} */ (err))
@@ -166,16 +166,16 @@ class Appender {
   /** @type {(commit: Commit, target: Buffer) => Packed} */
   #frame (commit, target) {
     const { store } = this.#file
-    return (commit.framed = commit.asking === null ? store.frame(commit, target) : frameEach(store, commit, target))
+    return (commit.packed = commit.asking === null ? store.frame(commit, target) : frameEach(store, commit, target))
   }
 
   /** @param {Commit} commit  is in the file */
   #noteWritten (commit) {
     const { store, durability } = this.#file
-    const framed = /** @type {Packed} */ (commit.framed)
+    const packed = /** @type {Packed} */ (commit.packed)
     commit.state = 'written'
-    store.noteWritten(framed)
-    this.#file.writtenSince = framed.seq
+    store.noteWritten(packed)
+    this.#file.writtenSince = packed.seq
     durability.noteWritten()
     if (durability.mode !== 'always') this.#show(commit)
   }
@@ -183,25 +183,25 @@ class Appender {
   /** Makes the records readable, and wakes the live streams that wait for them. @param {Commit} commit */
   #show (commit) {
     const { store, since, waitingStreams } = this.#file
-    const framed = /** @type {Packed} */ (commit.framed)
+    const packed = /** @type {Packed} */ (commit.packed)
     commit.state = 'shown'
-    store.show(framed)
-    since.set(framed.seq)
+    store.show(packed)
+    since.set(packed.seq)
     // Before the appends call back, as in flumelog-offset: a view of flumedb then has a record when its append is done.
-    for (const stream of waitingStreams) nextTick(() => stream.wake())
+    if (waitingStreams.size > 0) waitingStreams.wake()
   }
 
   /** @param {number} since  the records up to this one are synced */
   #showUpTo = (since) => {
     for (const commit of this.#commits.list) {
-      if (commit.state === 'written' && /** @type {Packed} */ (commit.framed).seq <= since) this.#show(commit)
+      if (commit.state === 'written' && /** @type {Packed} */ (commit.packed).seq <= since) this.#show(commit)
     }
   }
 
   /** Whether `appendNow` has returned a seq whose record is shown later. @param {number} seq */
   hasReturned (seq) {
-    return seq > this.#file.since.value && this.#commits.list.some(({ state, count, framed }) => {
-      return state === 'written' && count === 0 && seq <= /** @type {Packed} */ (framed).seq
+    return seq > this.#file.since.value && this.#commits.list.some(({ state, count, packed }) => {
+      return state === 'written' && count === 0 && seq <= /** @type {Packed} */ (packed).seq
     })
   }
 
@@ -221,7 +221,6 @@ class Appender {
     const { dones, seqs, count, error } = commit
     if (index === 0) {
       // First: whoever is called back may append again.
-      commit.state = 'told'
       this.#commits.list.shift()
       this.backPressure.free(commit.size)
     }
@@ -269,7 +268,7 @@ class Appender {
     let failure = null
     const commits = durability.error === null ? this.#commits.unwritten : []
     for (const commit of commits) {
-      if (commit.state === 'framed') this.#takeOver(commit)
+      if (commit.state === 'writing') this.#takeOver(commit)
       else if (durability.error === null) failure ??= this.#writeNow(commit)
     }
     try {
@@ -283,12 +282,12 @@ class Appender {
     if (failure !== null) throw failure
   }
 
-  /** Completes the write under way. @param {Commit} commit  is framed */
+  /** Completes the write under way. @param {Commit} commit  is being written */
   #takeOver (commit) {
     const { blocks } = this.#file
     blocks.appendAllNow()
     // If the write had failed before, nothing is completed, and whoever waits for it gets the error.
-    if (blocks.size.value < /** @type {Packed} */ (commit.framed).tail.end) return
+    if (blocks.size.value < /** @type {Packed} */ (commit.packed).tail.end) return
     // A thread of the pool may still write the old memory.
     this.#target = new ScratchBuffer()
     this.#noteWritten(commit)
@@ -303,10 +302,10 @@ class Appender {
       store.checkpoints.prepareAppendNow(sizeMax, commit)
       // With `fsync: 'always'` it is shown once it is durable. Until then its memory must not be used again.
       const target = durability.mode === 'always' ? Buffer.allocUnsafeSlow(sizeMax) : this.#target.ofSize(sizeMax)
-      const framed = this.#frame(commit, target)
-      if ('announce' in store) store.announceNow(framed, commit)
-      commit.state = 'framed'
-      blocks.appendNow(framed.bytes)
+      const packed = this.#frame(commit, target)
+      if ('announce' in store) store.announceNow(packed, commit)
+      commit.state = 'writing'
+      blocks.appendNow(packed.bytes)
       this.#noteWritten(commit)
     } catch (err) {
       this.#fail(commit, /** @type {Error} */ (err))
@@ -388,10 +387,10 @@ function frameEach (store, { records, ends, seqs, count, asking }, target) {
   const eachEnd = Array.from({ length: ends[count - 1] }, (_, index) => index + 1)
   /** @type {number[]} */
   const all = []
-  const framed = store.frame({ records, ends: eachEnd, seqs: all, count: eachEnd.length }, target)
+  const packed = store.frame({ records, ends: eachEnd, seqs: all, count: eachEnd.length }, target)
   for (let index = 0; index < count; index++) seqs[index] = all[ends[index] - 1]
   for (const [index, given] of asking ?? []) given.seqs = all.slice(index === 0 ? 0 : ends[index - 1], ends[index])
-  return framed
+  return packed
 }
 
 function ignore () {}

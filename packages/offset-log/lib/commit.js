@@ -2,16 +2,17 @@
 // What waits to be appended: commits, their queue, and the back-pressure on callers. A commit is the appends that are
 // written together, and the state that they are in.
 //
-//     open ──> closed ──> framed ──> written ──> shown ──> told
-//       └─────────┴─────────┴──────────┴───────────┴───> failed ──> told
+//     open ──> closed ──> writing ──> written ──> shown
+//       └─────────┴──────────┴───────────┴──────────┴───> failed
 //
 // - open: appends join
 // - closed: no append joins any more, and what must be durable before the write is being made durable
-// - framed: its frames are being written to the file
+// - writing: its frames are being written to the file
 // - written: its frames are in the file. With `fsync: 'always'` it waits for a sync
 // - shown: its records can be read
 // - failed: `error` says why. Nothing of it is in the file, or the log is poisoned
-// - told: its appends are being called back; then the object is used again
+//
+// Once it is shown or has failed, its appends are called back, and the object is used again.
 //
 // Only the appender changes the state. It advances a commit either by waiting, or at once, for `flushSync`. Whoever
 // waited looks at the state afterwards, and goes on from there.
@@ -36,10 +37,10 @@ const KEPT_COUNT_MAX = 16 * 1024
  * records that are to be copied from the processor's cache.
  */
 class Commit {
-  /** @type {'open' | 'closed' | 'framed' | 'written' | 'shown' | 'failed' | 'told'} */
+  /** @type {'open' | 'closed' | 'writing' | 'written' | 'shown' | 'failed'} */
   state = 'open'
-  /** Set once it is framed. Valid until it is shown. @type {Packed | null} */
-  framed = null
+  /** Its frames, once they are made. Their bytes are valid until it is shown. @type {Packed | null} */
+  packed = null
   /** Set if it failed. @type {Error | null} */
   error = null
   /** The records of all appends, in order. @type {Buffer[]} */
@@ -169,7 +170,7 @@ class CommitQueue {
     const [before, last] = this.list.slice(-2)
     if (before?.state !== 'shown' || last?.state !== 'shown') return
     before.addCalls(last)
-    before.framed = last.framed ?? before.framed
+    before.packed = last.packed ?? before.packed
     this.list.pop()
     this.recycle(last)
   }
@@ -180,7 +181,7 @@ class CommitQueue {
     records.fill(NO_RECORD, 0, commit.recordCount)
     dones.fill(ignore, 0, commit.count)
     commit.recordCount = commit.count = commit.size = 0
-    commit.asking = commit.framed = commit.error = null
+    commit.asking = commit.packed = commit.error = null
     commit.state = 'open'
     const isLarge = records.length > KEPT_COUNT_MAX || dones.length > KEPT_COUNT_MAX
     if (!isLarge && this.#spare.length < SPARE_COUNT_MAX) this.#spare.push(commit)
@@ -189,7 +190,7 @@ class CommitQueue {
 
 /** @param {Commit} commit */
 function isUnwritten ({ state }) {
-  return state === 'open' || state === 'closed' || state === 'framed'
+  return state === 'open' || state === 'closed' || state === 'writing'
 }
 
 // Back-pressure: counts the bytes that wait, tells callers when to wait, and refuses more at the limit.

@@ -41,7 +41,7 @@ class Durability {
   /** Whether a sync or an action is running. */
   #isBusy = false
   #isDirty = false
-  #isTimely = false
+  #mustWriteSlot = false
   /** When the last sync was asked for, and what it covers: a position in the file. */
   #askedMs = -Infinity
   #askedEnd = 0
@@ -62,7 +62,7 @@ class Durability {
   }
 
   /** @param {number} seq  the records up to this one were durable when the log was opened */
-  begin (seq) {
+  noteDurable (seq) {
     this.#durable.set(seq)
   }
 
@@ -74,7 +74,7 @@ class Durability {
     this.#timer = setTimeout(() => {
       this.#timer = null
       if (!this.#isDirty && this.#file.store.checkpoints.isClean) return
-      this.#isTimely = true
+      this.#mustWriteSlot = true
       this.sync().catch(() => {})
     }, INTERVAL_MS)
     this.#timer.unref?.()
@@ -93,7 +93,7 @@ class Durability {
   }
 
   /** @type {(seq: number) => Promise<void>} resolves once the written records up to `seq` are durable */
-  async reach (seq) {
+  async whenDurable (seq) {
     if (this.#durable.value >= seq) return
     if (this.error !== null) throw this.error
     // The kernel reports a failure to one sync only. So what `syncNow` has synced beside a running sync waits for that.
@@ -205,8 +205,8 @@ class Durability {
     const running = this.#running = /** @type {Turn} */ (this.#next)
     this.#next = null
     const mark = checkpoints.mark()
-    const needsSlot = this.#isTimely || this.mode === 'never' || (this.mode === 'interval' && !this.#adaptToRate(mark.end))
-    this.#isTimely = false
+    const needsSlot = this.#mustWriteSlot || this.mode === 'never' || (this.mode === 'interval' && !this.#adaptToRate(mark.end))
+    this.#mustWriteSlot = false
     this.#isDirty = false
     try {
       const besides = 'syncBeside' in checkpoints ? checkpoints.syncBeside() : null
@@ -263,7 +263,7 @@ class Durability {
     checkpoints.noteSynced(mark)
     this.onSynced(mark.since)
     this.#syncedSince = mark.since
-    // While another sync is running, nothing is promised: see `reach`.
+    // While another sync is running, nothing is promised: see `whenDurable`.
     if (this.#running === null) this.#durable.set(mark.since)
     this.#next?.resolve(this.#running?.promise)
     this.#next = null
@@ -320,10 +320,10 @@ class OpenLog {
     this.#finishedCount = changeCount
     // Appends wait meanwhile. Afterwards they may run, and the log is finished again.
     const finish = async () => {
-      await this.#appender.hold()
+      await this.#appender.pause()
       // The next open treats the log as after a crash.
       await durability.finish().catch(() => {})
-      this.#appender.release()
+      this.#appender.resume()
     }
     finish()
   }

@@ -122,7 +122,7 @@ async function load (file, framing, signal) {
     }
   }
   since.set(store.last)
-  durability.begin(store.durableLast)
+  durability.noteDurable(store.durableLast)
   return recovery
 }
 
@@ -136,7 +136,7 @@ function loadNew (file, framing, bytes) {
   file.writtenSince = store.last
   if (durability.mode === 'always') blocks.reserve(store.reserveSize)
   since.set(store.last)
-  durability.begin(store.durableLast)
+  durability.noteDurable(store.durableLast)
 }
 
 /** @type {typeof openSteadily} */

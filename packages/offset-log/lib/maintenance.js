@@ -85,11 +85,11 @@ async function copyAndReplace (file, appender, onProgress) {
       await compactor.copyTo(file.end, onProgress)
     }
     // Nothing is appended or synced from here on.
-    await appender.hold()
+    await appender.pause()
     try {
       return await durability.runExclusive(() => copyRest(file, compactor, onProgress))
     } finally {
-      appender.release()
+      appender.resume()
     }
   } catch (err) {
     await compactor.close()
@@ -153,7 +153,7 @@ async function replaceFile (file, isComplete) {
   } finally {
     replacement.end(file.store)
   }
-  durability.begin(file.writtenSince)
+  durability.noteDurable(file.writtenSince)
   return true
 }
 

@@ -33,7 +33,7 @@ class Checkpoints {
   /** The slot that is being written. @type {{ slot: Slot, index: number, bytes: Buffer } | null} */
   #writing = null
   /** Resolves once the slot that `synced` is writing is written, or has failed. @type {Promise<void> | null} */
-  #timely = null
+  #slotWriting = null
   /** @type {Error | null} */
   #slotError = null
 
@@ -104,7 +104,7 @@ class Checkpoints {
    * @param {number} begin  the logical position where the next record begins
    */
   async extendReservation (begin) {
-    while (this.#timely !== null) await this.#timely
+    while (this.#slotWriting !== null) await this.#slotWriting
     const { reservation, epoch } = this.#store
     // The newest slot must be durable before the other one is overwritten.
     if (!this.#isSlotSynced) await this.#sync()
@@ -127,16 +127,16 @@ class Checkpoints {
 
   /**
    * @param {Mark} mark  what is durable now
-   * @param {boolean} isTimely  whether to write a checkpoint even if little was appended
+   * @param {boolean} needsSlot  whether to write a checkpoint even if little was appended
    */
-  synced (mark, isTimely) {
+  synced (mark, needsSlot) {
     this.noteSynced(mark)
-    if (this.#timely !== null) return
-    if (mark.end - (this.#slot?.end ?? 0) < (isTimely ? 1 : SLOT_DISTANCE)) return
+    if (this.#slotWriting !== null) return
+    if (mark.end - (this.#slot?.end ?? 0) < (needsSlot ? 1 : SLOT_DISTANCE)) return
     // The next sync makes this slot durable, and comes before the next slot. So one of the two is always whole.
-    this.#timely = this.#writeSlot(this.#describe(mark, false)).then(() => { this.#slotError = null }, (err) => {
+    this.#slotWriting = this.#writeSlot(this.#describe(mark, false)).then(() => { this.#slotError = null }, (err) => {
       this.#slotError = err
-    }).finally(() => { this.#timely = null })
+    }).finally(() => { this.#slotWriting = null })
   }
 
   /** @param {Mark} mark  what is durable now */
@@ -193,7 +193,7 @@ class Checkpoints {
    */
   async finish () {
     const { reservation } = this.#store
-    while (this.#timely !== null) await this.#timely
+    while (this.#slotWriting !== null) await this.#slotWriting
     for (let isDone = this.isFinished; !isDone; this.#areSlotsLost = false) {
       isDone = !this.#areSlotsLost
       const isWritten = this.#isSlotCurrent && this.#isSlotLast && isDone
@@ -257,7 +257,7 @@ class Checkpoints {
   get canFinishNow () {
     const { blocks, tail, eraser } = this.#store
     const isErased = eraser === null || eraser.isIdle
-    return this.#timely === null && isErased && blocks.size.value === tail.end && this.#slotError === null
+    return this.#slotWriting === null && isErased && blocks.size.value === tail.end && this.#slotError === null
   }
 
   /** Does what `finish` does without waiting, because the process ends. */
