@@ -124,7 +124,7 @@ class Appender {
         // If `flushNow` has written the commit meanwhile, it did what was to be prepared.
         if (preparing !== null) await preparing.catch((err) => { if (commit.state === 'closed') throw err })
       }
-      if (commit.state === 'closed' && 'announce' in store) {
+      if (commit.state === 'closed' && store.isLines) {
         const announcing = store.announce(this.#frame(commit, this.#target.ofSize(sizeMax)), commit)
         if (announcing !== null) await announcing.catch((err) => { if (commit.state === 'closed') throw err })
       }
@@ -303,7 +303,7 @@ class Appender {
       // With `fsync: 'always'` it is shown once it is durable. Until then its memory must not be used again.
       const target = durability.mode === 'always' ? Buffer.allocUnsafeSlow(sizeMax) : this.#target.ofSize(sizeMax)
       const packed = this.#frame(commit, target)
-      if ('announce' in store) store.announceNow(packed, commit)
+      if (store.isLines) store.announceNow(packed, commit)
       commit.state = 'writing'
       blocks.appendNow(packed.bytes)
       this.#noteWritten(commit)

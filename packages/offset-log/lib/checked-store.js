@@ -41,6 +41,8 @@ class CheckedStore {
   constructor (file, head) {
     const { header } = head
     this.name = 'checked'
+    this.isChecked = /** @type {const} */ (true)
+    this.isLines = /** @type {const} */ (false)
     /** The name of the codec in the head; null if there is none. @type {string | null} */
     this.codecName = header.codec || null
     this.supports = { atomicBatch: true, onCorrupt: true, compact: true, del: true, uniqueSeqs: true }

@@ -201,7 +201,7 @@ class Durability {
   }
 
   async #runSync () {
-    const { store: { checkpoints }, blocks } = this.#file
+    const { store, store: { checkpoints }, blocks } = this.#file
     const running = this.#running = /** @type {Turn} */ (this.#next)
     this.#next = null
     const mark = checkpoints.mark()
@@ -209,7 +209,7 @@ class Durability {
     this.#mustWriteSlot = false
     this.#isDirty = false
     try {
-      const besides = 'syncBeside' in checkpoints ? checkpoints.syncBeside() : null
+      const besides = store.isLines ? store.syncBeside() : null
       // If the other one fails first, this failure must be no unhandled rejection.
       besides?.catch(() => {})
       const syncing = blocks.syncSoon()

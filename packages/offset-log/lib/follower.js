@@ -75,7 +75,7 @@ class Follower {
   }
 
   get #isOfLines () {
-    return 'noted' in this.#file.store
+    return this.#file.store.isLines
   }
 
   close () {
@@ -209,7 +209,7 @@ class Follower {
     const found = size < end ? cut(`${size} bytes, of ${end}`) : await this.#follow()
     const err = isShortRead(found) ? cut(`less than the ${end} bytes`) : found
     // Its lines are others than those that were read, at the same seqs.
-    if ('failure' in store && err?.code === 'ERR_LOG_REPLACED') store.failure = err
+    if (store.isLines && err?.code === 'ERR_LOG_REPLACED') store.failure = err
     if (err) throw err
     // While the path leads nowhere, its writer may still write the old file.
     if (isOver) throw replacedError(blocks.path, 'was replaced by another file')
@@ -218,7 +218,7 @@ class Follower {
 
   #forgetLines () {
     const { store } = this.#file
-    if ('computedSums' in store) store.computedSums.clear()
+    if (store.isLines) store.computedSums.clear()
     this.onReplaced()
   }
 
@@ -242,7 +242,7 @@ class Follower {
   async #reopen () {
     const file = this.#file
     const { blocks, storage, store, replacement } = file
-    if (!('header' in store)) throw goneError(blocks.path, new Error('its framing does not say which log it is'))
+    if (!store.isChecked) throw goneError(blocks.path, new Error('its framing does not say which log it is'))
     const { id } = await peekId(blocks.path, storage).catch((err) => { throw goneError(blocks.path, err) })
     if (!id?.equals(store.header.id)) throw goneError(blocks.path, new Error('it is another log'))
     let isOpen = !replacement.hasFailed

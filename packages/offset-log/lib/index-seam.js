@@ -377,8 +377,8 @@ function canSkip ({ store }) {
 async function prove (file, seq) {
   const { store } = file
   try {
-    if ('noted' in store) return await require('./read/prove-line').proveLine(store, seq)
-    if (!isChecked(file)) return null
+    if (store.isLines) return await require('./read/prove-line').proveLine(store, seq)
+    if (!store.isChecked) return null
     const { chainCrc } = await toPromise((cb) => findRecord(/** @type {any} */ (store), seq, 'get', cb))
     const { data, isDeleted } = await toPromise((cb) => new Getter(file).readRecord(seq, cb))
     // The record may continue in chunks that follow.
@@ -395,7 +395,7 @@ async function prove (file, seq) {
  * @returns {number | null}
  */
 function countErased ({ store }) {
-  if ('erasedCount' in store) return store.erasedCount
+  if (store.isChecked) return store.erasedCount
   return store.supports.del ? null : 0
 }
 
@@ -406,7 +406,7 @@ function countErased ({ store }) {
  * @returns {Promise<number[]>}  seqs, ascending
  */
 async function findErased ({ store }, range) {
-  return 'header' in store && store.erasedCount !== 0 ? await require('./read/find-erased').findErased(store, range) : []
+  return store.isChecked && store.erasedCount !== 0 ? await require('./read/find-erased').findErased(store, range) : []
 }
 
 /**
@@ -414,7 +414,7 @@ async function findErased ({ store }, range) {
  * @type {(file: Pick<LogFile, 'store'>, seq: number) => Promise<boolean>}
  */
 async function isErased ({ store }, seq) {
-  return 'header' in store && await require('./read/find-erased').isErased(store, seq)
+  return store.isChecked && await require('./read/find-erased').isErased(store, seq)
 }
 
 /** @type {(first: RecordFilter, second: RecordRunFilter) => RecordRunFilter} */
@@ -425,12 +425,7 @@ function both (first, second) {
 /** @param {LogFile} file */
 function identify (file) {
   const { store } = file
-  return { id: store.id, epoch: 'header' in store ? 0 : store.epoch ?? 0 }
-}
-
-/** @param {LogFile} file */
-function isChecked ({ store }) {
-  return 'header' in store
+  return { id: store.id, epoch: store.isChecked ? 0 : store.epoch ?? 0 }
 }
 
 /** @type {(from: number, stop: number) => Range} */

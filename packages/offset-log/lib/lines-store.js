@@ -25,6 +25,7 @@ class LinesStore extends PlainStore {
    */
   constructor (file, start) {
     super(file, 'lines')
+    this.isLines = /** @type {const} */ (true)
     this.supports = { atomicBatch: true, onCorrupt: true, compact: false, del: false, uniqueSeqs: false }
     /** Where the first line begins: behind a byte-order mark. */
     this.start = start
@@ -136,6 +137,11 @@ class LinesStore extends PlainStore {
     this.isUnbroken = false
   }
 
+  /** Syncs the file beside the log. @returns {Promise<void> | null} null if there is nothing to wait for */
+  syncBeside () {
+    return this.sums?.syncBeside() ?? null
+  }
+
   /** Closes the file beside the log. @returns {Promise<void>} */
   async closeBeside () {
     await this.beside?.close()
@@ -160,7 +166,7 @@ class LinesStore extends PlainStore {
 
   /** @type {(seqs: number[], cb: (err: Error | null) => void) => void} */
   deleteRecords (seqs, cb) {
-    // A compaction calls it without seqs, to wait for deletions.
+    // There is nothing to delete, as in the other framings.
     if (seqs.length === 0) return cb(null)
     cb(new LogError('ERR_NOT_SUPPORTED', `del: ${this.blocks.path} is a text file, whose lines cannot be erased in place; ` +
       'copy those to keep into another file: snapshot(path, { where })', { path: this.blocks.path }))

@@ -115,7 +115,7 @@ async function load (file, framing, signal) {
     blocks.reserve(store.reserveSize)
     // Only durable records may be shown, so what a crash left unsynced must be made durable first.
     if (store.durableLast !== store.last) {
-      const beside = 'syncBeside' in store.checkpoints ? store.checkpoints.syncBeside() : null
+      const beside = store.isLines ? store.syncBeside() : null
       await Promise.all([beside, toPromise((cb) => blocks.sync(cb))]).catch((err) => { throw durability.poison(err) })
       store.checkpoints.synced(store.checkpoints.mark(), false)
       store.durableLast = store.last
@@ -143,7 +143,7 @@ function loadNew (file, framing, bytes) {
 async function openToRead (file, framing) {
   const opened = await openSteadily(file, framing)
   const { store } = opened
-  if ('noted' in store) await store.follower.remember()
+  if (store.isLines) await store.follower.remember()
   return opened
 }
 

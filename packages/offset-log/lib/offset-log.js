@@ -296,7 +296,7 @@ class Log extends BaseLog {
       await this._indexing?.close()
       const finishing = this._isWritable ? durability.finish() : Promise.resolve()
       const failure = await finishing.then(() => null, (err) => err)
-      if (store !== null && 'closeBeside' in store) await store.closeBeside()
+      if (store?.isLines) await store.closeBeside()
       await promisesOf(blocks).close()
       if (failure !== null) throw failure
     }

@@ -22,6 +22,7 @@ class OffsetStore extends PlainStore {
    */
   constructor (file, framing) {
     super(file, framing.name)
+    this.isLines = /** @type {const} */ (false)
     this.supports = { atomicBatch: false, onCorrupt: false, compact: false, del: true, uniqueSeqs: false }
     this.framing = framing
     /** Gets a record without waiting, if it can. */

@@ -35,13 +35,13 @@ class Source {
   /** No record of the file has this seq or a higher one, nor had one that was lost. */
   get reservedEnd () {
     const { end, store } = this.#file
-    return 'header' in store ? Math.max(end, store.nextPosition) : end
+    return store.isChecked ? Math.max(end, store.nextPosition) : end
   }
 
   /** The same, whatever was in the part of the file that is damaged or missing. */
   get damagedEnd () {
     const { blocks, store } = this.#file
-    if (!('header' in store)) return this.reservedEnd
+    if (!store.isChecked) return this.reservedEnd
     const wholeSize = Math.max(blocks.size.value, store.missing?.end ?? 0)
     return Math.max(store.nextPosition, wholeSize + store.tail.shift)
   }
@@ -79,7 +79,7 @@ class Source {
   /** Whether the file may lack records that its log had. */
   get hasGaps () {
     const { store } = this.#file
-    return 'header' in store && store.header.hasGaps
+    return store.isChecked && store.header.hasGaps
   }
 
   /** Another object once the path leads to another file. @returns {object} */

@@ -63,7 +63,7 @@ function parsePlaces (count) {
  * @type {(file: LogFile, end: number) => number}
  */
 function stopOf ({ store }, end) {
-  return ('damage' in store ? store.damage : store.missing) === null ? end : Infinity
+  return (store.isChecked ? store.missing : store.damage) === null ? end : Infinity
 }
 
 /** @type {(starts: number[], stop: number) => Partition[]} */
@@ -80,7 +80,7 @@ function findStarts (file, places) {
   const { store, end } = file
   const { start, end: fileEnd } = store.extent
   const targets = places.map((place) => start + (fileEnd - start) * place)
-  return 'findOnPage' in store ? findOnPages(file, end, targets) : walkToStarts(file, end, targets)
+  return store.isChecked ? findOnPages(file, end, targets) : walkToStarts(file, end, targets)
 }
 
 /**

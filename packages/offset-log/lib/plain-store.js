@@ -16,6 +16,7 @@ class PlainStore {
    */
   constructor (file, name) {
     this.name = name
+    this.isChecked = /** @type {const} */ (false)
     /** These framings do not store it. @type {string | null} */
     this.codecName = null
     /** Always false: its files are never compacted. */
