@@ -19,7 +19,7 @@ const NOTHING = Buffer.alloc(0)
 
 /** @typedef {import('./whole-io').OpenFile} OpenFile */
 
-/** Reads a file forwards in spans of several blocks, which grow as long as the reading goes on. */
+/** Reads a file forwards or backwards in spans of several blocks, which grow as long as the reading goes on. */
 class SpanReader {
   #file
   #givesBuffers

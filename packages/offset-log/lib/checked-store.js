@@ -82,7 +82,7 @@ class CheckedStore {
      * @type {Array<{ start: number, position: number, shift: number }>}
      */
     this._skipped = []
-    /** Where the next commit begins. @type {Tail} */
+    /** Where the last written commit ends. @type {Tail} */
     this.tail = { end: HEAD_SIZE, shift: this.rules.shift, chainCrc: header.salt }
     /** Physical position behind the last readable commit. */
     this.end = HEAD_SIZE
@@ -101,7 +101,8 @@ class CheckedStore {
     this.eraser = null
     /** @type {TailFollower | null} */
     this._tailFollower = null
-    this._headBytes = head.bytes
+    /** Only a log that follows compares them. */
+    this._headBytes = file.blocks.flags === 'r' ? head.bytes : null
   }
 
   /** Names the log. */
@@ -299,7 +300,7 @@ class CheckedStore {
    * @type {(cb: (err: Error | null, news?: import('./follower').News) => void) => void}
    */
   follow (cb) {
-    this._tailFollower ??= new TailFollower(this, this._headBytes)
+    this._tailFollower ??= new TailFollower(this, /** @type {Buffer} */ (this._headBytes))
     this._tailFollower.follow(cb)
   }
 

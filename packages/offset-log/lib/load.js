@@ -51,7 +51,7 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  * @property {import('./stream').WaitingStreams} waitingStreams
  * @property {import('./maintenance').Replacement} replacement  of the file by a compacted one
  * @property {import('./follower').Follower | null} follower  of a read-only log
- * @property {OpenRange} [openRange]  of a log of several files: opens a reader that goes from file to file
+ * @property {OpenRange} [openRange]  of a log of several files, or with an index: opens its readers
  * @property {CountSure} [countSure]  of a log with an index
  */
 

@@ -120,7 +120,7 @@ class PlainStore {
 /** Stands for `Checkpoints`: such a file says neither how far it is durable nor which positions were lost. */
 class NoCheckpoints {
   #store
-  /** Whether everything was synced since the log was opened. */
+  /** Whether the file was synced since the log was opened. `Durability` knows what was written since then. */
   isClean = false
 
   /** @param {PlainStore} store */

@@ -95,17 +95,17 @@ class BackwardReader extends RecordReader {
    *   at the end. Damage is reported after the records behind it. May run before `next` returns
    */
   next (logEnd, cb) {
-    const { _records: chunk } = this
+    const { _records: run } = this
     const limit = this._store.toPhysicalEnd(logEnd)
-    chunk.clear()
+    run.clear()
     for (;;) {
       if (this._isStale) this._rereadStale()
       if (this._foundCount > 0) {
         this._deliver()
-        return cb(null, chunk)
+        return cb(null, run)
       }
       if (this._error) return cb(this._error)
-      if (this._isDone || this._page < HEAD_SIZE) return cb(null, chunk)
+      if (this._isDone || this._page < HEAD_SIZE) return cb(null, run)
       if (this._holdsPage(limit)) {
         if (!this._tryPage(limit)) return this._lookAgain(() => this.next(logEnd, cb))
         continue
@@ -148,12 +148,12 @@ class BackwardReader extends RecordReader {
 
   /** Delivers found records, last first, until the run is full. */
   _deliver () {
-    const { _records: chunk, _found: found } = this
-    chunk.buffer = this._cursor.window.buffer
-    while (this._foundCount > 0 && !chunk.isFull) {
+    const { _records: run, _found: found } = this
+    run.buffer = this._cursor.window.buffer
+    while (this._foundCount > 0 && !run.isFull) {
       this._foundCount -= 3
       const at = this._foundCount
-      chunk.add(found[at], found[at + 1], found[at + 2])
+      run.add(found[at], found[at + 1], found[at + 2])
       this._stop = found[at]
     }
   }

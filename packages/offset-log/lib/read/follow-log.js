@@ -184,7 +184,7 @@ function followFrames (store, cb) {
   const { blocks, framing, file } = store
   const limit = blocks.size.value
   const window = blocks.createSpanReader()
-  const chunk = new RecordRun()
+  const run = new RecordRun()
   const walk = /** @type {import('@millrace/framing').Walk} */ ({
     position: store.end, need: framing.overhead, error: null, maxRecordSize: Infinity
   })
@@ -198,9 +198,9 @@ function followFrames (store, cb) {
     }
     window.loadForward(walk.position, Math.max(walk.need, framing.overhead), limit, (err) => {
       if (err) return cb(err)
-      chunk.clear()
-      framing.walkForward(window, new DataView(window.buffer.buffer), walk, Infinity, limit, chunk)
-      if (chunk.count > 0) since = chunk.seqs[chunk.count - 1]
+      run.clear()
+      framing.walkForward(window, new DataView(window.buffer.buffer), walk, Infinity, limit, run)
+      if (run.count > 0) since = run.seqs[run.count - 1]
       next()
     })
   })

@@ -71,18 +71,18 @@ class ForwardReader extends RecordReader {
    */
   // eslint-disable-next-line complexity -- the hot loop of scans
   next (logEnd, cb) {
-    const { _records: chunk, _cursor: cursor } = this
+    const { _records: run, _cursor: cursor } = this
     const limit = this._store.toPhysicalEnd(logEnd)
-    chunk.clear()
+    run.clear()
     for (;;) {
       if (this._error) return cb(this._error)
       if (this._isStale) this._goBack(cursor.mark())
       const status = this._isDamageNext ? DAMAGED : this._walk(limit)
-      this._isDamageNext = status === DAMAGED && chunk.count > 0
-      if (chunk.count > 0) {
+      this._isDamageNext = status === DAMAGED && run.count > 0
+      if (run.count > 0) {
         // If bytes are read again, these records must not be delivered again.
-        this._from = chunk.seqs[chunk.count - 1] + 1
-        return cb(null, chunk)
+        this._from = run.seqs[run.count - 1] + 1
+        return cb(null, run)
       }
       if (status === DAMAGED && this._isSuspect(damageOf(cursor).start)) return this._walkAgain(logEnd, cb)
       if (status === DAMAGED) {
@@ -97,7 +97,7 @@ class ForwardReader extends RecordReader {
         this._checkEnd(limit)
       }
       if (this._error) continue
-      if (status !== NEEDS_BYTES) return cb(null, chunk)
+      if (status !== NEEDS_BYTES) return cb(null, run)
       const isThere = this._window.loadForwardNow(cursor.at, cursor.need, limit)
       if (isThere) {
         cursor.noteLoaded(null)
@@ -155,12 +155,12 @@ class ForwardReader extends RecordReader {
    * @returns {number}  why it stopped; ENTERED if the run is full or the range is over
    */
   _walk (limit) {
-    const { _records: chunk, _cursor: cursor } = this
-    chunk.buffer = cursor.window.buffer
+    const { _records: run, _cursor: cursor } = this
+    run.buffer = cursor.window.buffer
     this._walkedPage = cursor.at - cursor.at % PAGE_SIZE
     this._walkedFrom = cursor.mark()
     for (;;) {
-      if (chunk.isFull || this._error || this.isDone) return ENTERED
+      if (run.isFull || this._error || this.isDone) return ENTERED
       if (cursor.at === cursor.chunkEnd) {
         const { position: end } = cursor
         const entry = cursor.enter(limit)
@@ -201,17 +201,17 @@ class ForwardReader extends RecordReader {
    * @returns {boolean}  false at any other frame
    */
   _walkWholeRecords () {
-    const { _cursor: cursor, _records: chunk, _from: from, _stop: stop } = this
+    const { _cursor: cursor, _records: run, _from: from, _stop: stop } = this
     const { view, window: { start: base } } = cursor
     const { _maxRecordSize: maxRecordSize } = this
-    const { seqs, starts, ends } = chunk
+    const { seqs, starts, ends } = run
     const logicalBase = base + cursor.shift
     // Positions may be doubles. Offsets must be integers, or every frame would convert them again.
     const end = cursor.chunkEnd - base | 0
     const stopOffset = Math.max(0, Math.min(end, stop - logicalBase)) | 0
     const fromOffset = Math.max(0, Math.min(end, from - logicalBase)) | 0
     const room = seqs.length
-    let { count } = chunk
+    let { count } = run
     let offset = cursor.at - base | 0
     let isOrdinary = true
     while (end - offset >= LENGTH_SIZE && count < room) {
@@ -230,7 +230,7 @@ class ForwardReader extends RecordReader {
       }
       offset = frameEnd
     }
-    chunk.take(count)
+    run.take(count)
     // Fewer bytes than a length field are padding.
     cursor.at = end - offset < LENGTH_SIZE ? cursor.chunkEnd : base + offset
     return isOrdinary
@@ -258,7 +258,7 @@ class ForwardReader extends RecordReader {
 
   /** @type {(size: number, limit: number) => number} */
   _passRecord (size, limit) {
-    const { _cursor: cursor, _records: chunk } = this
+    const { _cursor: cursor, _records: run } = this
     const seq = cursor.position
     if (seq >= this._stop) {
       this._isPastStop = true
@@ -281,7 +281,7 @@ class ForwardReader extends RecordReader {
     }
     const dataStart = cursor.at + LENGTH_SIZE - cursor.window.start
     if (!assembleRecord(cursor, size, limit)) return DAMAGED
-    chunk.add(seq, dataStart, dataStart + size)
+    run.add(seq, dataStart, dataStart + size)
     return ENTERED
   }
 
