@@ -224,8 +224,8 @@ class LogIndex {
     if (this.#timer === null) this.#wake(this.#tuning.waitMs)
   }
 
-  /** More is on stable storage. @param {number} [end] */
-  synced (end) {
+  /** More is on stable storage. */
+  synced () {
     if (this.#indexer.coverage.blocks.some(({ isSealed }) => isSealed)) this.#wake(this.#tuning.waitMs)
   }
 

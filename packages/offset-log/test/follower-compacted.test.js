@@ -4,7 +4,9 @@
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
-const { collect, failureOf, newPath, until } = require('@millrace/testkit')
+const {
+  collect, createRandom, failureOf, inQuickRuns, newPath, slowStorage, until
+} = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 /** Reads one record of a pull-stream. */
@@ -260,4 +262,69 @@ tape('follow: a log that is closed while its compacted file cannot be read ends 
   t.ok(codes.every((code) => ['EIO', 'ERR_LOG_CLOSED'].includes(code)), codes.join())
   await closing
   await writer.close()
+})
+
+const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
+
+tape(`follow: live streams are exact, of the writer and of logs that follow it, while it compacts again and again (seed ${seed})`, async (t) => {
+  const random = createRandom(seed)
+  for (let run = 0; run < inQuickRuns(8); run++) {
+    const file = newPath('log')
+    const writer = OffsetLog(file, { codec: jsonCodec, fsync: ['always', 'interval', 'never'][run % 3] })
+    await writer.ready()
+    const follow = () => OffsetLog(file, {
+      codec: jsonCodec, flags: 'r', storage: slowStorage(fileStorage, random), cache: random(2) === 0 ? 0 : undefined
+    })
+    const logs = [writer, follow(), follow()]
+    // All that were appended, by seq: whether the filter wants them, and whether they are deleted since.
+    const records = new Map()
+    const streams = []
+    for (const [index, log] of logs.entries()) {
+      for (const where of [undefined, { path: 'isWanted', equals: true }]) {
+        const stream = { name: `log ${index} ${where ? 'filtered' : 'whole'}`, where, seqs: [], end: null }
+        const pace = random(3)
+        const read = async () => {
+          for await (const { seq } of log.stream({ live: true, where })) {
+            stream.seqs.push(seq)
+            if (pace > 0 && random(100) < pace) await new Promise((resolve) => setTimeout(resolve, random(6)))
+          }
+        }
+        read().then(() => { stream.end = 'the end' }, (err) => { stream.end = err })
+        streams.push(stream)
+      }
+    }
+    let isOver = false
+    const goesOn = () => !isOver
+    const appending = (async () => {
+      while (goesOn()) {
+        const values = Array.from({ length: 1 + random(12) }, () => {
+          return { isWanted: random(3) === 0, text: 'x'.repeat(random(10) === 0 ? random(20_000) : random(200)) }
+        })
+        const seqs = await writer.append(values, { seqs: true })
+        for (const [index, { isWanted }] of values.entries()) records.set(seqs[index], { isWanted, isDeleted: false })
+        await new Promise((resolve) => random(4) === 0 ? setTimeout(resolve, random(12)) : setImmediate(resolve))
+      }
+    })()
+    for (let count = 0; count < 8; count++) {
+      const some = [...records].filter(([, { isDeleted }]) => !isDeleted && random(8) > 0)
+      const old = some.slice(0, -20).map(([seq]) => seq)
+      for (const seq of old) records.get(seq).isDeleted = true
+      await writer.del(old)
+      await writer.compact()
+    }
+    isOver = true
+    await appending
+    const last = await writer.append({ isWanted: true, text: '' })
+    records.set(last, { isWanted: true, isDeleted: false })
+    await until(() => streams.every(({ seqs, end }) => end !== null || seqs[seqs.length - 1] === last))
+    for (const { name, where, seqs, end } of streams) {
+      const got = new Set(seqs)
+      const isWanted = ({ isWanted }) => isWanted || where === undefined
+      const missed = [...records].filter(([seq, record]) => !record.isDeleted && isWanted(record) && !got.has(seq))
+      const isAlien = (seq, before) => seq <= before || !records.has(seq) || !isWanted(records.get(seq))
+      const alien = seqs.filter((seq, index) => isAlien(seq, seqs[index - 1] ?? -1))
+      t.deepEqual({ end, missed: missed.length, alien: alien.length }, { end: null, missed: 0, alien: 0 }, `run ${run}, ${name}`)
+    }
+    for (const log of logs.reverse()) await log.close()
+  }
 })
