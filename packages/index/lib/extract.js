@@ -50,15 +50,18 @@ class DecodedKeys {
 }
 
 /**
- * @param {{ name: string, decode: (buf: Buffer) => any }} codec
+ * Another codec may have the name of one whose bytes are known. Without a `compile`, scans ask its `decode`, and so
+ * must the keys.
+ * @param {{ name: string, decode: (buf: Buffer) => any, compile?: unknown }} codec
  * @param {readonly import('./paths').DeclaredPath[]} paths
  * @param {Hasher} hasher
  * @returns {Keys}
  */
 function createKeys (codec, paths, hasher) {
   const root = createTree(paths)
-  if (codec.name === 'json' && !needsText(paths)) return new JsonKeys(root, hasher)
-  if (codec.name === 'binary' && !needsText(paths)) return new BinaryKeys(root, hasher)
+  const isRead = typeof codec.compile === 'function' && !needsText(paths)
+  if (isRead && codec.name === 'json') return new JsonKeys(root, hasher)
+  if (isRead && codec.name === 'binary') return new BinaryKeys(root, hasher)
   return new DecodedKeys(root, hasher, codec)
 }
 

@@ -40,7 +40,7 @@ const TUNING = {
  * @property {import('@millrace/block-file').Storage} storage
  * @property {() => string | null} findFile  the log's file: the run files get its owner and mode. Null if it is none
  * @property {boolean} isReadOnly  whether another process writes the log, and the run files
- * @property {{ name: string, decode: (buf: Buffer) => any }} codec
+ * @property {{ name: string, decode: (buf: Buffer) => any, compile?: unknown }} codec
  * @property {() => { id: Buffer | null, epoch: number }} identity  of the log; without an id no run is trusted later
  * @property {number} start  the lowest seq; it rises if the log drops its oldest records
  * @property {number} end  after the last readable record

@@ -174,3 +174,27 @@ tape('index: a damaged place is scanned, and little around it', async (t) => {
     await log.close()
   }
 })
+
+tape('index: of a codec of one\'s own that is named json or binary, or has no name, has the keys that it decodes', async (t) => {
+  const decode = (/** @type {string} */ text) => JSON.parse(text, (key, value) => key === 'id' ? Number(value) : value)
+  const where = { path: 'id', equals: 7 }
+  for (const name of ['json', 'binary', undefined]) {
+    const file = newPath('log')
+    const open = (/** @type {any} */ decode) => {
+      const codec = { ...(name && { name }), encode: JSON.stringify, decode }
+      return OffsetLog(file, { codec, index: createIndex(['id'], { tuning: { waitMs: 1, recordsMax: 16 } }) })
+    }
+    const before = open(JSON.parse)
+    await before.append(Array.from({ length: 50 }, (_, index) => ({ id: String(index) })))
+    await before.index.ready()
+    await before.close()
+    const log = open(decode)
+    await log.ready()
+    t.equal(await log.count({ where }), 1, `${name}: runs of another decode are not used`)
+    await log.index.ready()
+    t.equal(await log.count({ where }), 1, `${name}: the keys are of decoded values`)
+    const code = await log.append({ id: '7' }, { if: { where } }).catch((/** @type {any} */ err) => err.code)
+    t.equal(code, 'ERR_APPEND_CONDITION', `${name}: a condition finds the record`)
+    await log.close()
+  }
+})

@@ -298,10 +298,11 @@ function createHost (file, parts, openRange) {
     isReadOnly,
     codec: {
       name: file.codec.name,
+      compile: file.codec.codec.compile,
       decode: (/** @type {Buffer} */ bytes) => file.codec.decode(bytes, 0, bytes.length, -1)
     },
     // Without an id or a proof, the files of an index are not used again when the log is opened again.
-    identity,
+    identity: () => isKnownByName(file.codec) ? identity() : { ...identity(), id: null },
     sync,
     // Several files tell of none that another process makes. One file knows it if there were some.
     get tellsDeletions () { return !isDeleting() && (findErasedCount ? !isReadOnly : countErased(file) !== null) },
@@ -319,6 +320,15 @@ function createHost (file, parts, openRange) {
     proof: findProof,
     scanRaw: (range, onRecords, onDamage) => scanRaw(plain, openRange, range, { onRecords, onDamage })
   }
+}
+
+/**
+ * Whether the codec of the next open, if it has the same name, decodes the same. It need not if there is no name, or if
+ * it is that of another codec: one without a `compile` is none of this suite.
+ * @param {import('./codec').RecordCodec} codec
+ */
+function isKnownByName ({ name, codec: { compile } }) {
+  return name !== '' && (Boolean(compile) || !['json', 'binary'].includes(name))
 }
 
 /**
