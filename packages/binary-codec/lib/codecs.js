@@ -8,6 +8,9 @@ const { sliceRange } = require('./wire-format')
 
 /** @typedef {import('./compile').Test} Test */
 
+/** Each `require` would look for the module again. @type {typeof import('./compile').compile | null} */
+let compile = null
+
 /**
  * The codec of a log for values in the binary format: `OffsetLog(path, { codec: binaryCodec })`. A record is one value
  * and nothing after it. `compile(where)` makes a function `(buf, start, end) => boolean` that says whether the record
@@ -47,7 +50,7 @@ const binaryCodec = Object.freeze({
    * filters is loaded with the first one.
    * @param {import('@millrace/where').Where} where
    */
-  compile: (where) => require('./compile').compile(where)
+  compile: (where) => (compile ??= require('./compile').compile)(where)
 })
 
 /**

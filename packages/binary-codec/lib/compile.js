@@ -32,14 +32,13 @@ function compile (where) {
   const plan = planWhere(filters)
   const { test, forget } = createWalk(plan)
   const select = createSelect(test, () => createSearches(plan, searchCondition))
-  return Object.assign(test, {
-    /** @type {import('@millrace/where').Select} */
-    select (records, picked) {
-      const count = select(records, picked)
-      forget()
-      return count
-    }
-  })
+  const compiled = /** @type {Test & { select: import('@millrace/where').Select }} */ (test)
+  compiled.select = (records, picked) => {
+    const count = select(records, picked)
+    forget()
+    return count
+  }
+  return compiled
 }
 
 /**
@@ -55,8 +54,13 @@ function needsText (filter) {
   const { path, equals, in: values = [], gt, gte, lt, lte, prefix, includes, time, level } = filter
   if (time !== undefined || level !== undefined) return true
   if (isFilter(includes) && needsText(includes)) return true
-  const ordered = [gt, gte, lt, lte, prefix]
-  return ordered.some(hasHalfPair) || [...ordered, ...path, ...values, equals, includes].some(hasReplacement)
+  if (hasReplacement(equals) || hasReplacement(includes) || path.some(hasReplacement)) return true
+  return values.some(hasReplacement) || [gt, gte, lt, lte, prefix].some(isUnclear)
+}
+
+/** @param {unknown} bound */
+function isUnclear (bound) {
+  return hasHalfPair(bound) || hasReplacement(bound)
 }
 
 /** @param {unknown} text @returns {boolean} */
@@ -148,7 +152,7 @@ function createNodeWalk ({ isAny, leaves, nodes }, memory) {
  * @param {Condition} condition
  */
 function canHold ({ path, equals, includes }) {
-  return ![...path, equals, includes].some(hasHalfPair)
+  return !path.some(hasHalfPair) && !hasHalfPair(equals) && !hasHalfPair(includes)
 }
 
 /**

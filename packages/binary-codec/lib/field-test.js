@@ -177,9 +177,11 @@ function encodeValues (value) {
 
 /** @param {string} text */
 function encodeText (text) {
-  const bytes = Buffer.from(text)
-  const tag = Buffer.alloc(TAG_SIZE_MAX)
-  return Buffer.concat([tag.subarray(0, writeTag(tag, 0, bytes.length << TYPE_BITS | STRING)), bytes])
+  const size = Buffer.byteLength(text)
+  const bytes = Buffer.allocUnsafe(TAG_SIZE_MAX + size)
+  const start = writeTag(bytes, 0, size << TYPE_BITS | STRING)
+  bytes.write(text, start)
+  return bytes.subarray(0, start + size)
 }
 
 exports.createFieldTest = createFieldTest

@@ -211,11 +211,25 @@ const SHORT_STRING_ZEROS = 0x80 | TYPE_MASK
  * @typedef {{ step: Step, tag: number, bytes: Uint8Array, word: number, rest: number }} Probe
  */
 
+/** Of keys: filters ask for the same ones again and again. @type {Map<string, Probe>} */
+const keptProbes = new Map()
+
 /**
  * @param {string | number} part  a key; or a number, an index and the key of its digits
  * @returns {Probe}
  */
 function toFilterProbe (part) {
+  const known = typeof part === 'string' ? keptProbes.get(part) : undefined
+  if (known !== undefined) return known
+  const probe = makeFilterProbe(part)
+  if (typeof part !== 'string' || part.length > KEPT_LENGTH_MAX) return probe
+  if (keptProbes.size === STEPS_KEPT_MAX) keptProbes.clear()
+  keptProbes.set(part, probe)
+  return probe
+}
+
+/** @type {(part: string | number) => Probe} */
+function makeFilterProbe (part) {
   const step = { ...makeKeyStep(String(part)), index: typeof part === 'number' ? part : -1 }
   const { tag, bytes } = step
   const isLong = bytes.length >= WORD_SIZE

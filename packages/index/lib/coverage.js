@@ -16,6 +16,8 @@ class Coverage {
   segments = []
   /** Changes with each change but the growth of a block. */
   version = 0
+  /** A range without a gap, found at a version: blocks only grow. Each read asks for it. */
+  #whole = { version: -1, from: 0, to: 0 }
 
   /** @param {number} [sieveRunsMin] */
   constructor (sieveRunsMin) {
@@ -41,12 +43,15 @@ class Coverage {
 
   /** The first one in a range. @type {(from: number, to: number) => { from: number, to: number } | null} */
   firstGap (from, to) {
+    const whole = this.#whole
+    if (whole.version === this.version && from >= whole.from && to <= whole.to) return null
     let at = from
     for (let index = this.indexAfter(from); at < to; index++) {
       const segment = this.segments[index]
       if (segment === undefined || segment.from > at) return { from: at, to: Math.min(to, segment?.from ?? to) }
       at = segment.to
     }
+    this.#whole = { version: this.version, from, to }
     return null
   }
 

@@ -128,6 +128,8 @@ class Sieve {
   #tables = []
   /** The column of each segment; -1 if it is no run. */
   columns = new Int32Array(0)
+  /** Where each segment begins and ends, side by side: to ask each run itself takes longer. It counts for runs only. */
+  borders = new Float64Array(0)
 
   /** @param {number} [runsMin] */
   constructor (runsMin = RUNS_MIN) {
@@ -170,6 +172,8 @@ class Sieve {
     this.#removeOthers(new Set(runs))
     this.#addNew(runs)
     this.columns = Int32Array.from(segments, (segment) => this.#columnOf.get(/** @type {Run} */ (segment)) ?? -1)
+    this.borders = new Float64Array(2 * segments.length)
+    segments.forEach(({ from, to }, index) => this.borders.set([from, to], 2 * index))
     // Its runs may have become much larger or fewer, or there is room for it now.
     this.#tables = this.#tables.map((table, slot) => {
       return table && Math.abs(table.rowBits - this.#rowBitsOf(slot)) <= 2 ? table : undefined
@@ -249,20 +253,24 @@ class Passing {
       this.#version = coverage.version
       this.#bits = cover && coverage.sieve.find(cover, coverage)
     }
-    const bits = this.#bits
-    if (bits === null) return seq
-    const { segments, sieve: { columns } } = coverage
-    let at = seq
-    for (let index = coverage.indexAfter(reverse ? seq - 1 : seq); ; index += reverse ? -1 : 1) {
-      const column = columns[index] ?? -1
-      const isPassed = column >= 0 && (bits[column >>> 5] >>> column % COLUMNS & 1) === 0
-      if (!isPassed) return at
-      const { from, to } = segments[index]
-      const isThere = reverse ? from < at && to >= at : from <= at
-      if (!isThere) return at
-      at = reverse ? from : to
-    }
+    return this.#bits === null ? seq : passRuns(coverage, this.#bits, seq, reverse)
   }
+}
+
+/** @type {(coverage: import('./coverage').Coverage, bits: Uint32Array, seq: number, reverse: boolean) => number} */
+function passRuns (coverage, bits, seq, reverse) {
+  const { columns, borders } = coverage.sieve
+  const step = reverse ? -1 : 1
+  let at = seq
+  for (let index = coverage.indexAfter(reverse ? seq - 1 : seq); index >= 0 && index < columns.length; index += step) {
+    const column = columns[index]
+    if (column < 0 || (bits[column >>> 5] >>> (column & COLUMNS - 1) & 1) === 1) break
+    const [from, to] = [borders[2 * index], borders[2 * index + 1]]
+    const isThere = reverse ? from < at && to >= at : from <= at
+    if (!isThere) break
+    at = reverse ? from : to
+  }
+  return at
 }
 
 exports.Passing = Passing

@@ -111,3 +111,17 @@ tape('sieve: memory is bounded: of larger runs each one is looked into', (t) => 
   t.equal(new Passing({ coverage, cover: () => ({ kind: 'keys', slot: 0, hashes: [{ short: 1 }] }) }).pass(0), 0)
   t.end()
 })
+
+tape('coverage: a gap is found although there was none when it was asked before', (t) => {
+  const coverage = new Coverage()
+  const runs = [0, 10, 20].map((from) => makeRun(from, from + 10, [[]]))
+  for (const run of runs) coverage.add(run)
+  for (let time = 0; time < 2; time++) t.equal(coverage.firstGap(0, 30), null)
+  t.deepEqual(coverage.firstGap(0, 31), { from: 30, to: 31 })
+  coverage.remove([runs[1]])
+  t.deepEqual(coverage.firstGap(0, 30), { from: 10, to: 20 })
+  t.deepEqual(coverage.firstGap(15, 30), { from: 15, to: 20 })
+  coverage.add(runs[1])
+  t.equal(coverage.firstGap(0, 30), null)
+  t.end()
+})

@@ -93,6 +93,15 @@ const LENIENT = ['stream', 'scan']
  */
 
 /**
+ * A spread would take longer than to read a record: the engine copies objects with such numbers slowly.
+ * @type {(range: Range) => Range}
+ */
+function copyRange (range) {
+  const { from, stop, reverse, live, old, limit, where, skipsDamage, skipsRetained, signal, keepsBytes } = range
+  return { from, stop, reverse, live, old, limit, where, skipsDamage, skipsRetained, signal, keepsBytes }
+}
+
+/**
  * @param {keyof KNOWN} call  for the error message too
  * @param {ReadOptions | undefined} options
  * @param {boolean} isStrict  whether lenient calls refuse unknown options too
@@ -201,12 +210,12 @@ class RangeReader {
 
   /**
    * @param {LogFile} file
-   * @param {Range & { skipsDamage: boolean }} range
+   * @param {Range & { skipsDamage: boolean }} range  the reader's own
    * @param {import('./codec').RecordFilter | null} isWanted
    */
   constructor (file, range, isWanted) {
     this.#file = file
-    this.#range = { ...range }
+    this.#range = range
     this.#isWanted = isWanted
     this.#store = file.store
   }
@@ -359,7 +368,9 @@ function openRange (file, range, cb) {
   } catch (err) {
     return cb(/** @type {Error} */ (err))
   }
-  new RangeReader(file, { ...range, skipsDamage }, isWanted).open(cb)
+  const own = /** @type {Range & { skipsDamage: boolean }} */ (copyRange(range))
+  own.skipsDamage = skipsDamage
+  new RangeReader(file, own, isWanted).open(cb)
 }
 
 /** Refuses to skip damage in a framing that cannot. @type {(file: LogFile, skipsDamage: boolean) => LogError | null} */
@@ -370,6 +381,7 @@ function checkSkipping ({ store }, skipsDamage) {
 }
 
 exports.parseRange = parseRange
+exports.copyRange = copyRange
 exports.RangeReader = RangeReader
 exports.checkSkipping = checkSkipping
 exports.openRange = openRange

@@ -6,7 +6,7 @@ const { setImmediate } = require('node:timers')
 const { LogError, misuse } = require('@millrace/errors')
 const { abortError, onAbort, Piece, rethrowAsync, TimeSlice, trampoline } = require('@millrace/flow')
 const { closedError } = require('./errors')
-const { openRange } = require('./range')
+const { copyRange, openRange } = require('./range')
 
 /**
  * @typedef {import('./load').LogFile} LogFile
@@ -139,12 +139,11 @@ class RecordStream {
       // is stopped at the end of the log would not report damage behind it.
       const isEarlier = reverse && this.#file.store.logEnd > this.#begunAt
       const open = this.#file.openRange ?? openRange
-      open(this.#file, {
-        ...this.#range,
-        keepsBytes: this.#keepsBytes,
-        from: old ? from : Math.max(from, this.#begunAt),
-        stop: isEarlier ? Math.min(stop, this.#begunAt) : stop
-      }, cb)
+      const range = copyRange(this.#range)
+      range.keepsBytes = this.#keepsBytes
+      range.from = old ? from : Math.max(from, this.#begunAt)
+      range.stop = isEarlier ? Math.min(stop, this.#begunAt) : stop
+      open(this.#file, range, cb)
     })
   }
 

@@ -156,7 +156,9 @@ function parseList (list, depth, counts) {
   if (!Array.isArray(list)) throw misuse(`where: any and all take a list of filters, got ${show(list)}`)
   if (list.length > CONDITIONS_MAX) throw tooMany(CONDITIONS_MAX, 'conditions')
   // A hole is no filter: `map` would pass over it, and it would hold for every record.
-  return Array.from(list, (filter) => parseFilter(filter, depth, counts))
+  const filters = []
+  for (let index = 0; index < list.length; index++) filters.push(parseFilter(list[index], depth, counts))
+  return filters
 }
 
 /** @type {(filter: any, depth: number, counts: Counts) => Filter} */
@@ -230,15 +232,38 @@ function parsePath (path) {
   if (!Array.isArray(path)) throw misuse(`where: path must be an array of keys and indexes, or a text like a.b.0, got ${show(path)}`)
   const { length } = path
   if (length > PATH_LENGTH_MAX) throw tooMany(PATH_LENGTH_MAX, 'keys in a path')
-  // Read once: a getter may give something else the next time.
-  const steps = Array.from({ length }, (_, index) => path[index])
-  const wrong = steps.findIndex((step) => typeof step !== 'string' && !isIndex(step))
-  if (wrong === -1) return steps
-  throw misuse(`where: a path has strings for keys and whole numbers for indexes, got ${show(steps[wrong])} in it`)
+  const steps = []
+  for (let index = 0; index < length; index++) {
+    // Read once: a getter may give something else the next time.
+    const step = path[index]
+    if (typeof step !== 'string' && !isIndex(step)) {
+      throw misuse(`where: a path has strings for keys and whole numbers for indexes, got ${show(step)} in it`)
+    }
+    steps.push(step)
+  }
+  return steps
 }
+
+/** A program asks for few paths, again and again. @type {Map<string, Step[]>} */
+const keptPaths = new Map()
+const KEPT_COUNT_MAX = 1000
+const KEPT_LENGTH_MAX = 256
 
 /** @param {string} text  keys with dots between them; digits are an index */
 function parsePathText (text) {
+  const known = keptPaths.get(text)
+  // A copy: what a caller does to it must not change what the next one gets.
+  if (known !== undefined) return known.slice()
+  const steps = splitPath(text)
+  if (text.length <= KEPT_LENGTH_MAX) {
+    if (keptPaths.size === KEPT_COUNT_MAX) keptPaths.clear()
+    keptPaths.set(text, steps.slice())
+  }
+  return steps
+}
+
+/** @type {(text: string) => Step[]} */
+function splitPath (text) {
   // Of a longer text nobody needs all keys, to see that they are too many.
   const keys = text.split('.', PATH_LENGTH_MAX + 1)
   if (keys.length > PATH_LENGTH_MAX) throw tooMany(PATH_LENGTH_MAX, 'keys in a path')

@@ -127,6 +127,15 @@ tape('parseWhere: copies, so that later changes do not matter', (t) => {
   t.end()
 })
 
+tape('parseWhere: what a caller does to the steps of a path as text is not in the next filter', (t) => {
+  for (let time = 0; time < 3; time++) {
+    const [{ path }] = parseWhere({ path: 'a.0', equals: 1 })
+    t.deepEqual(path, ['a', 0])
+    path.push('b')
+  }
+  t.end()
+})
+
 tape('parseWhere: a hole in a list, or in a path, is misuse', (t) => {
   const condition = { path: ['a'], equals: 1 }
   const paths = [new Array(1), Object.assign(new Array(2), ['a'])].map((path) => ({ path, equals: 1 }))
