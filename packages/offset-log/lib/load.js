@@ -59,7 +59,8 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  * @typedef {import('./range').RangeReader} RangeReader
  * @typedef {Pick<RangeReader, 'next' | 'isDone' | 'lost' | 'applyFilter' | 'rewindTo' | 'stopKeepingBytes'>} Reader
  * @typedef {(err: Error | null, reader?: Reader) => void} OpenedRange
- * @typedef {(file: LogFile, range: import('./range').Range, cb: OpenedRange) => void} OpenRange
+ * @typedef {(file: LogFile, range: import('./range').Range, cb: OpenedRange) => void} OpenRange  the range is the
+ *   reader's own from then on
  * @typedef {{ sure: number, openRest: OpenRange | null }} Counted  how many records match for certain, and what opens a
  *   reader of others that may
  * @typedef {(range: import('./range').Range) => Counted | null} CountSure  null if all is to be read

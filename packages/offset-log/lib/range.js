@@ -93,15 +93,6 @@ const LENIENT = ['stream', 'scan']
  */
 
 /**
- * A spread would take longer than to read a record: the engine copies objects with such numbers slowly.
- * @type {(range: Range) => Range}
- */
-function copyRange (range) {
-  const { from, stop, reverse, live, old, limit, where, skipsDamage, skipsRetained, signal, keepsBytes } = range
-  return { from, stop, reverse, live, old, limit, where, skipsDamage, skipsRetained, signal, keepsBytes }
-}
-
-/**
  * @param {keyof KNOWN} call  for the error message too
  * @param {ReadOptions | undefined} options
  * @param {boolean} isStrict  whether lenient calls refuse unknown options too
@@ -368,9 +359,8 @@ function openRange (file, range, cb) {
   } catch (err) {
     return cb(/** @type {Error} */ (err))
   }
-  const own = /** @type {Range & { skipsDamage: boolean }} */ (copyRange(range))
-  own.skipsDamage = skipsDamage
-  new RangeReader(file, own, isWanted).open(cb)
+  range.skipsDamage = skipsDamage
+  new RangeReader(file, /** @type {Range & { skipsDamage: boolean }} */ (range), isWanted).open(cb)
 }
 
 /** Refuses to skip damage in a framing that cannot. @type {(file: LogFile, skipsDamage: boolean) => LogError | null} */
@@ -381,7 +371,6 @@ function checkSkipping ({ store }, skipsDamage) {
 }
 
 exports.parseRange = parseRange
-exports.copyRange = copyRange
 exports.RangeReader = RangeReader
 exports.checkSkipping = checkSkipping
 exports.openRange = openRange

@@ -6,7 +6,7 @@ const { setImmediate } = require('node:timers')
 const { LogError, misuse } = require('@millrace/errors')
 const { abortError, onAbort, Piece, rethrowAsync, TimeSlice, trampoline } = require('@millrace/flow')
 const { closedError } = require('./errors')
-const { copyRange, openRange } = require('./range')
+const { openRange } = require('./range')
 
 /**
  * @typedef {import('./load').LogFile} LogFile
@@ -134,16 +134,25 @@ class RecordStream {
       this.#deliver()
     }, (/** @type {(err: Error | null, reader?: any) => void} */ cb) => {
       if (this.#left === 0 || this.#reading === null) return cb(null)
-      const { from, stop, old, reverse } = this.#range
+      const { from, stop, reverse, live, old, limit, where, skipsDamage, skipsRetained, signal } = this.#range
       // A reversed stream leaves out what was appended since its creation. For the others `stop` stays: a reader that
       // is stopped at the end of the log would not report damage behind it.
       const isEarlier = reverse && this.#file.store.logEnd > this.#begunAt
       const open = this.#file.openRange ?? openRange
-      const range = copyRange(this.#range)
-      range.keepsBytes = this.#keepsBytes
-      range.from = old ? from : Math.max(from, this.#begunAt)
-      range.stop = isEarlier ? Math.min(stop, this.#begunAt) : stop
-      open(this.#file, range, cb)
+      // A spread would take as long as to read a record: the engine copies objects with such numbers slowly.
+      open(this.#file, {
+        from: old ? from : Math.max(from, this.#begunAt),
+        stop: isEarlier ? Math.min(stop, this.#begunAt) : stop,
+        reverse,
+        live,
+        old,
+        limit,
+        where,
+        skipsDamage,
+        skipsRetained,
+        signal,
+        keepsBytes: this.#keepsBytes
+      }, cb)
     })
   }
 

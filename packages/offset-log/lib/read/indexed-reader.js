@@ -6,7 +6,6 @@ const { setImmediate } = require('node:timers')
 const { TimeSlice, trampoline } = require('@millrace/flow')
 const { LogError } = require('@millrace/errors')
 const { Getter } = require('../getter')
-const { copyRange } = require('../range')
 const { RecordRun } = require('../record-run')
 
 const BUFFER_SIZE = 1024
@@ -120,7 +119,7 @@ class IndexedReader {
 
   /** @type {(part: Partial<Range>, again: () => void, cb: NextCallback) => void} */
   #open (part, again, cb) {
-    this.#openRange(this.#file, Object.assign(copyRange(this.#range), part), (err, reader) => {
+    this.#openRange(this.#file, { ...this.#range, ...part }, (err, reader) => {
       if (err || !reader) return cb(err)
       this.#inner = reader
       again()
