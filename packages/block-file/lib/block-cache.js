@@ -1,6 +1,6 @@
 'use strict'
-// Reads blocks through a bounded cache, and decides which blocks are worth caching. The cache is one arena of equal
-// slots with clock replacement, which grows as it is used; readers get copies. `Slab` gives them memory.
+// Reads blocks through a bounded cache, and decides which blocks are worth caching. The cache has equal slots with
+// clock replacement, in arenas that are added as it is used; readers get copies. `Slab` gives them memory.
 //
 // Invariant: a cached block holds every byte of its block that lies below the file's size. The writer patches cached
 // blocks after each write, and the reader caches complete blocks only.
@@ -14,7 +14,7 @@ const { fetch, rangeError } = require('./whole-io')
 const NO_SLOT = -1
 // With more slots, the bookkeeping of small blocks would take more memory than their bytes.
 const SLOT_COUNT_MAX = 65536
-/** The first memory of a cache; it doubles. */
+/** The first memory of a cache. The next arena is as large as all before it, so that nothing is copied. */
 const ARENA_SIZE_MIN = 64 * 1024
 const NO_BYTES = Buffer.alloc(0)
 const NO_VIEW = new DataView(new ArrayBuffer(0))
@@ -33,15 +33,21 @@ class BlockCache {
     this.slotCount = Math.min(Math.floor(size / blockSize), SLOT_COUNT_MAX)
     this.hitCount = 0
     this.missCount = 0
-    /** The slots that there are. @type {Buffer} */
+    /** Where the block is that was found or claimed last. @type {Buffer} */
     this.arena = NO_BYTES
     /** Of the arena. @type {DataView} */
     this.view = NO_VIEW
+    /** Of the slots that there are, in bytes. */
+    this.size = 0
     /** Called when the memory is given back: nothing may keep the arena. @type {Array<() => void>} */
     this.onRelease = []
     /** Whether the others with which it shares need all memory. */
     this.isRefused = false
     this._shared = shared
+    /** @type {Array<{ bytes: Buffer, view: DataView, firstSlot: number }>} */
+    this._arenas = []
+    /** Its index, by slot. */
+    this._arenaOf = new Uint8Array(0)
     /** @type {Map<number, number>} */
     this._slotOfBlock = new Map()
     this._blockOfSlot = new Float64Array(0)
@@ -59,7 +65,7 @@ class BlockCache {
     return this._slotOfBlock.has(blockIndex)
   }
 
-  /** Position of the block in `arena`, valid until the next `put`; or -1. @type {(blockIndex: number) => number} */
+  /** Position of the block in `arena`, valid until the next call; or -1. @type {(blockIndex: number) => number} */
   find (blockIndex) {
     const slot = this._slotOfBlock.get(blockIndex)
     if (slot === undefined) {
@@ -68,7 +74,20 @@ class BlockCache {
     }
     this.hitCount++
     this._wasUsed[slot] = 1
-    return slot * this.blockSize
+    return this._enter(slot)
+  }
+
+  /** Whether bytes may be of another block soon. @param {Buffer} bytes */
+  owns (bytes) {
+    return this._arenas.some((arena) => arena.bytes === bytes)
+  }
+
+  /** Gives the position of a slot in `arena`. @param {number} slot */
+  _enter (slot) {
+    const { bytes, view, firstSlot } = this._arenas[this._arenaOf[slot]]
+    this.arena = bytes
+    this.view = view
+    return (slot - firstSlot) * this.blockSize
   }
 
   /**
@@ -82,8 +101,8 @@ class BlockCache {
   }
 
   /**
-   * Takes a slot for a block and returns its position in `arena`, which may be another one afterwards. The caller must
-   * fill it, or call `disclaim`, before anything else runs.
+   * Takes a slot for a block and returns its position in `arena`. The caller must fill it, or call `disclaim`, before
+   * anything else runs.
    * @type {(blockIndex: number) => number}
    */
   claim (blockIndex) {
@@ -91,7 +110,7 @@ class BlockCache {
     this._slotOfBlock.set(blockIndex, slot)
     this._blockOfSlot[slot] = blockIndex
     this._wasUsed[slot] = 0
-    return slot * this.blockSize
+    return this._enter(slot)
   }
 
   /** Frees the slot that was claimed just now; the next `claim` gets it. @param {number} blockIndex */
@@ -108,7 +127,8 @@ class BlockCache {
     this._eachCached(position, position + bytes.length, (slot, blockStart) => {
       const from = Math.max(position, blockStart)
       const to = Math.min(position + bytes.length, blockStart + this.blockSize)
-      bytes.copy(this.arena, slot * this.blockSize + from - blockStart, from - position, to - position)
+      const target = this._enter(slot)
+      bytes.copy(this.arena, target + from - blockStart, from - position, to - position)
     })
   }
 
@@ -153,38 +173,45 @@ class BlockCache {
   }
 
   _grow () {
-    const { blockSize, arena, _wasUsed: { length: before } } = this
+    const { blockSize, _wasUsed: { length: before } } = this
     const least = Math.ceil(ARENA_SIZE_MIN / blockSize)
     const slotCount = Math.min(this.slotCount, Math.max(2 * before, least))
-    if (this._shared !== null && !this._shared.take(this, (slotCount - before) * blockSize)) {
+    const size = (slotCount - before) * blockSize
+    if (this._shared !== null && !this._shared.take(this, size)) {
       this.isRefused = true
       return
     }
-    const [blockOfSlot, wasUsed] = [this._blockOfSlot, this._wasUsed]
-    this._setArena(Buffer.allocUnsafeSlow(slotCount * blockSize), slotCount)
-    arena.copy(this.arena)
+    const [blockOfSlot, wasUsed, arenaOf] = [this._blockOfSlot, this._wasUsed, this._arenaOf]
+    this._setSlots(slotCount)
     this._blockOfSlot.set(blockOfSlot)
     this._wasUsed.set(wasUsed)
+    this._arenaOf.set(arenaOf)
+    this._arenaOf.fill(this._arenas.length, before)
+    const bytes = Buffer.allocUnsafeSlow(size)
+    this._arenas.push({ bytes, view: new DataView(bytes.buffer, bytes.byteOffset, size), firstSlot: before })
     this._hand = before
   }
 
-  /** @type {(arena: Buffer, slotCount: number) => void} */
-  _setArena (arena, slotCount) {
-    this.arena = arena
-    this.view = new DataView(arena.buffer, arena.byteOffset, arena.length)
-    this._blockOfSlot = new Float64Array(slotCount).fill(NO_SLOT)
-    this._wasUsed = new Uint8Array(slotCount)
+  /** @param {number} count */
+  _setSlots (count) {
+    this.size = count * this.blockSize
+    this._blockOfSlot = new Float64Array(count).fill(NO_SLOT)
+    this._wasUsed = new Uint8Array(count)
+    this._arenaOf = new Uint8Array(count)
   }
 
   /** Forgets all blocks, and gives all memory back. */
   release () {
-    const { arena: { length } } = this
+    const { size } = this
     this._slotOfBlock.clear()
-    this._setArena(NO_BYTES, 0)
+    this._setSlots(0)
+    this._arenas = []
+    this.arena = NO_BYTES
+    this.view = NO_VIEW
     this._hand = 0
     this.isRefused = false
     for (const forget of this.onRelease) forget()
-    this._shared?.giveBack(this, length)
+    this._shared?.giveBack(this, size)
   }
 }
 
@@ -401,7 +428,7 @@ class Admission {
    * cache can be missed often enough. There are as many counts as the cache, as large as it is now, needs.
    */
   _forgetHalf () {
-    const slotCount = Math.max(SLOT_COUNT_MIN, this._cache.arena.length / this._cache.blockSize)
+    const slotCount = Math.max(SLOT_COUNT_MIN, this._cache.size / this._cache.blockSize)
     const length = 2 ** Math.ceil(Math.log2(COUNTS_PER_SLOT * slotCount))
     this._countsLeft = this._countWhenFull * slotCount
     if (length !== this._counts.length) this._counts = new Uint8Array(length)

@@ -25,7 +25,7 @@ class PageCache {
     this._store = store
     this._cache = store.blocks.createCache(PAGE_SIZE)
     // Memory that was given back must not stay alive.
-    this._cache.onRelease.push(() => { this.page.bytes = NO_BYTES })
+    this._cache.onRelease.push(() => Object.assign(this.page, { bytes: NO_BYTES, view: NO_VIEW }))
     this._admission = new Admission(this._cache, { withRoom: 1, whenFull: MISS_COUNT_WHEN_FULL })
     /** The page that `look` found. @type {Page & { view: DataView }} */
     this.page = { bytes: NO_BYTES, view: NO_VIEW, offset: 0, start: 0, end: 0 }
@@ -153,7 +153,7 @@ class PageCache {
   /** The place of a cached page may go to another page. @type {(page: Page) => Page} */
   _keep (page) {
     const { bytes, offset, start, end } = page
-    if (bytes !== this._cache.arena) return page
+    if (!this._cache.owns(bytes)) return page
     return { ...page, bytes: Buffer.from(bytes.subarray(offset, offset + end - start)), offset: 0 }
   }
 
