@@ -47,7 +47,7 @@ class PageCache {
   look (start) {
     const { page, _cache: cache } = this
     page.start = start
-    page.end = this._endOf(start)
+    page.end = Math.min(start + PAGE_SIZE, this._store.end)
     if (start === this._scratchStart) {
       cache.hitCount++
       this._pointToScratch()
