@@ -37,6 +37,8 @@ class BlockCache {
     this.arena = NO_BYTES
     /** Of the arena. @type {DataView} */
     this.view = NO_VIEW
+    /** The number of its slot. */
+    this.slot = NO_SLOT
     /** Of the slots that there are, in bytes. */
     this.size = 0
     /** Called when the memory is given back: nothing may keep the arena. @type {Array<() => void>} */
@@ -87,6 +89,7 @@ class BlockCache {
     const { bytes, view, firstSlot } = this._arenas[this._arenaOf[slot]]
     this.arena = bytes
     this.view = view
+    this.slot = slot
     return (slot - firstSlot) * this.blockSize
   }
 
@@ -181,7 +184,7 @@ class BlockCache {
       this.isRefused = true
       return
     }
-    const [blockOfSlot, wasUsed, arenaOf] = [this._blockOfSlot, this._wasUsed, this._arenaOf]
+    const { _blockOfSlot: blockOfSlot, _wasUsed: wasUsed, _arenaOf: arenaOf } = this
     this._setSlots(slotCount)
     this._blockOfSlot.set(blockOfSlot)
     this._wasUsed.set(wasUsed)

@@ -103,3 +103,59 @@ tape('lookWaiting: a page stays what it is when its place in the cache goes to a
   t.ok(found.equals(disk.read(FILE).subarray(first, second)))
   await log.close()
 })
+
+tape(`find: what is listed of a page is what a walk over it finds, also after deletions (seed ${seed})`, async (t) => {
+  const random = createRandom(seed)
+  const { log } = await openLog({ cache: 20 * PAGE_SIZE })
+  /** @type {Map<number, Buffer | null>} null: deleted */
+  const records = new Map()
+  let [last, listed, wrong] = [-1, 0, 0]
+  const countListed = () => {
+    const { starts } = log._file.store.pages
+    const has = starts.has.bind(starts)
+    starts.has = (slot, at) => {
+      const isListed = has(slot, at)
+      listed += Number(isListed)
+      return isListed
+    }
+  }
+  const append = async (count, sizeMax) => {
+    const values = Array.from({ length: count }, (_, index) => Buffer.alloc(1 + random(sizeMax), count + index))
+    await log.append(values)
+    let index = 0
+    for await (const seq of log.stream({ gt: last, values: false })) {
+      records.set(seq, values[index++])
+      last = seq
+    }
+  }
+  const check = (seq) => {
+    const { peek } = log._file.store
+    const isFound = peek.find(seq)
+    const wanted = records.get(seq)
+    if (isFound !== Boolean(wanted) || (isFound && !peek.take().equals(wanted))) wrong++
+  }
+  countListed()
+  for (let turn = 0; turn < 400; turn++) {
+    if (turn % 4 === 0) await append(1 + random([2, 200][random(2)]), [1, 60, 700, 3 * PAGE_SIZE][random(4)])
+    const seqs = [...records.keys()]
+    const doomed = seqs[random(seqs.length)]
+    if (turn % 3 === 0) {
+      await log.del(doomed)
+      records.set(doomed, null)
+    }
+    for (let index = 0; index < 30; index++) {
+      const seq = seqs[random(seqs.length)]
+      check(seq)
+      // Most numbers are in the middle of a record.
+      check(seq + 1 + random(20))
+    }
+    check(doomed)
+    if (turn === 300) {
+      await log.compact()
+      countListed()
+    }
+  }
+  t.equal(wrong, 0)
+  t.ok(listed > 100, `${listed} were found in the lists`)
+  await log.close()
+})

@@ -162,6 +162,8 @@ function findPage (store, seq, cb) {
 // no object, closure or error. If it fails, `readRecord` waits for the pages, tries again, and says what is wrong.
 
 const NOWHERE = -1
+/** After the end of every chunk. */
+const ANYWHERE = 2 ** 30
 const TWO_32 = 2 ** 32
 
 class RecordPeeker {
@@ -195,7 +197,10 @@ class RecordPeeker {
     const pageStart = this.findPageNow(seq)
     if (pageStart === NOWHERE || !this._pages.look(pageStart)) return false
     const { view, offset } = page
-    const { hasGaps } = store.rules
+    const { hasGaps, shift } = store.rules
+    const { starts, slot } = this._pages
+    const at = seq - shift - pageStart
+    if (slot !== NOWHERE && starts.has(slot, at)) return this._settle(offset + at, 0, ANYWHERE) && this._unpack()
     const stop = Math.min(offset + page.end - pageStart, offset + PAGE_SIZE - CHUNK_SIZE_MIN + 1)
     for (let chunk = offset; chunk < stop;) {
       const position = view.getUint16(chunk + 16) * TWO_32 + view.getUint32(chunk + 18)

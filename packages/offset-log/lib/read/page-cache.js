@@ -3,12 +3,17 @@
 
 const { Admission } = require('@millrace/block-file')
 const { trampoline } = require('@millrace/flow')
-const { PAGE_SIZE, checkPage } = require('@millrace/framing')
+const {
+  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, ChunkHeader, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, checkPage,
+  readChunkHeader
+} = require('@millrace/framing')
 
 // Reading a page into its cache slot takes a third longer than into memory that was just used. So while the cache is
 // full, a page must be missed this often before it replaces another one.
 const MISS_COUNT_WHEN_FULL = 4
 const NOWHERE = -1
+/** So many records of a page are listed. It takes an eightieth of the page. */
+const LISTED_MAX = 100
 
 /** @type {Buffer} */
 const NO_BYTES = Buffer.alloc(0)
@@ -19,16 +24,104 @@ const NO_VIEW = new DataView(new ArrayBuffer(0))
  * @typedef {import('@millrace/framing').Page} Page
  */
 
+/**
+ * Lists where the whole records of cached pages begin. To walk over those before the wanted one takes longer than all
+ * else of a read from the cache: each is in memory that the processor does not have at hand. Appends only add to a
+ * page, and whoever erases drops it, so what is listed stays right.
+ */
+class RecordStarts {
+  constructor () {
+    this._starts = new Uint16Array(0)
+    /** By slot. */
+    this._counts = new Uint8Array(0)
+  }
+
+  /**
+   * Whether a whole record is known to begin there.
+   * @param {number} slot  of the cached page
+   * @param {number} at  the offset in the page, if no position was skipped
+   */
+  has (slot, at) {
+    const starts = this._starts
+    let low = slot * LISTED_MAX
+    let high = low + this._counts[slot] - 1
+    while (low <= high) {
+      const middle = low + high >> 1
+      const start = starts[middle]
+      if (start === at) return true
+      if (start < at) low = middle + 1
+      else high = middle - 1
+    }
+    return false
+  }
+
+  /**
+   * @param {number} slot
+   * @param {Page & { view: DataView }} page  verified
+   * @param {import('@millrace/framing').Rules} rules
+   */
+  list (slot, page, rules) {
+    if (slot >= this._counts.length) this._grow(slot + 1)
+    this._counts[slot] = rules.hasGaps ? 0 : this._fill(slot * LISTED_MAX, page, rules.shift)
+  }
+
+  /** @type {(first: number, page: Page & { view: DataView }, shift: number) => number} how many */
+  _fill (first, { view, offset, start, end }, shift) {
+    const starts = this._starts
+    const stop = offset + Math.min(end - start, PAGE_SIZE - CHUNK_SIZE_MIN + 1)
+    let count = 0
+    for (let chunk = offset; chunk < stop;) {
+      readChunkHeader(view, chunk, header)
+      if (header.position !== start + chunk - offset + shift) return 0
+      const chunkEnd = chunk + CHUNK_HEADER_SIZE + header.size
+      for (let at = chunk + CHUNK_HEADER_SIZE + header.continued; chunkEnd - at >= LENGTH_SIZE;) {
+        const word = view.getUint32(at)
+        const type = word >>> 30
+        if (type === FRAME_TYPES.PADDING) break
+        const next = at + LENGTH_SIZE + (type === FRAME_TYPES.GAP ? 0 : word & FRAME_LENGTH_MASK)
+        if (type === FRAME_TYPES.RECORD && next <= chunkEnd) starts[first + count++] = at - offset
+        if (count === LISTED_MAX) return count
+        at = next
+      }
+      chunk = chunkEnd
+    }
+    return count
+  }
+
+  /** @param {number} slotCount  at least */
+  _grow (slotCount) {
+    const { _starts: starts, _counts: counts } = this
+    const length = Math.max(2 * counts.length, slotCount)
+    this._starts = new Uint16Array(length * LISTED_MAX)
+    this._counts = new Uint8Array(length)
+    this._starts.set(starts)
+    this._counts.set(counts)
+  }
+
+  release () {
+    this._starts = new Uint16Array(0)
+    this._counts = new Uint8Array(0)
+  }
+}
+
+const header = new ChunkHeader()
+
 class PageCache {
   /** @param {CheckedStore} store */
   constructor (store) {
     this._store = store
     this._cache = store.blocks.createCache(PAGE_SIZE)
+    this.starts = new RecordStarts()
     // Memory that was given back must not stay alive.
-    this._cache.onRelease.push(() => Object.assign(this.page, { bytes: NO_BYTES, view: NO_VIEW }))
+    this._cache.onRelease.push(() => {
+      Object.assign(this.page, { bytes: NO_BYTES, view: NO_VIEW })
+      this.starts.release()
+    })
     this._admission = new Admission(this._cache, { withRoom: 1, whenFull: MISS_COUNT_WHEN_FULL })
     /** The page that `look` found. @type {Page & { view: DataView }} */
     this.page = { bytes: NO_BYTES, view: NO_VIEW, offset: 0, start: 0, end: 0 }
+    /** The slot that the page is in; NOWHERE if it is in none. */
+    this.slot = NOWHERE
     // Holds the last page that is not worth caching yet.
     this._scratch = NO_BYTES
     this._scratchView = this.page.view
@@ -61,6 +154,7 @@ class PageCache {
     const awaited = this._awaited?.get(start)
     if (awaited === null) return false
     if (awaited?.end === page.end) {
+      this.slot = NOWHERE
       const { bytes } = awaited
       Object.assign(page, awaited, { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) })
       return true
@@ -76,9 +170,12 @@ class PageCache {
     if (!this._admission.isWorthIt(index, false)) return this._readToScratch(start)
     // The page is read straight into its slot, because a copy would take as long as the read.
     this._pointToSlot(this._cache.claim(index))
-    if (this._readPage()) return true
-    this._cache.disclaim(index)
-    return false
+    if (!this._readPage()) {
+      this._cache.disclaim(index)
+      return false
+    }
+    this.starts.list(this.slot, this.page, this._store.rules)
+    return true
   }
 
   /** Whether the page is there. @type {(start: number) => boolean} */
@@ -104,10 +201,11 @@ class PageCache {
 
   /** @param {number} offset */
   _pointToSlot (offset) {
-    const { page, _cache: { arena, view } } = this
+    const { page, _cache: { arena, view, slot } } = this
     page.bytes = arena
     page.view = view
     page.offset = offset
+    this.slot = slot
   }
 
   _pointToScratch () {
@@ -115,6 +213,7 @@ class PageCache {
     page.bytes = this._scratch
     page.view = this._scratchView
     page.offset = 0
+    this.slot = NOWHERE
   }
 
   /**
@@ -175,9 +274,18 @@ class PageCache {
       const page = { bytes, offset: 0, start, end }
       const damage = this._check(page)
       if (damage) return cb(this._store.damageError(damage))
-      this._cache.put(start / PAGE_SIZE, bytes, 0, bytes.length)
+      this._put(page)
       cb(null, page)
     })
+  }
+
+  /** @param {Page} page  verified */
+  _put ({ bytes, start, end }) {
+    const { _cache: cache } = this
+    if (cache.slotCount === 0) return
+    const offset = cache.claim(start / PAGE_SIZE)
+    bytes.copy(cache.arena, offset)
+    this.starts.list(cache.slot, { bytes: cache.arena, view: cache.view, offset, start, end }, this._store.rules)
   }
 
   /** Adds appended bytes to cached pages. @type {(bytes: Buffer, position: number) => void} */
