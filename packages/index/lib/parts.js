@@ -31,12 +31,12 @@ const COUNT_MAX = 1024
 class Piece {
   /**
    * @param {number} end  where the read is after it
-   * @param {Iterator<number> | null} seqs  null: the range must be scanned
+   * @param {Iterator<number> | null} found  seqs, or ordinals if there is a run; null: the range must be scanned
    * @param {Run | null} run
    */
-  constructor (end, seqs, run) {
+  constructor (end, found, run) {
     this.end = end
-    this.seqs = seqs
+    this.found = found
     this.run = run
   }
 }
@@ -73,11 +73,11 @@ class Parts {
     const seqs = []
     while (this.#from < this.#to && seqs.length < this.#room) {
       const piece = this.#locate()
-      if (piece.seqs === null) {
+      if (piece.found === null) {
         if (seqs.length > 0) break
         return { done: false, value: this.#takeScan(piece) }
       }
-      this.#takeSeqs(piece, piece.seqs, seqs)
+      this.#takeSeqs(piece, piece.found, seqs)
     }
     this.#room = Math.min(2 * this.#room, COUNT_MAX)
     return seqs.length > 0 ? { done: false, value: { seqs } } : { done: true, value: undefined }
@@ -98,10 +98,11 @@ class Parts {
           this.#finish(piece)
           return
         }
+        const seq = piece.run === null ? value : piece.run.seqOf(value)
         // A read that went back would have no end.
-        if (value < this.#from || value >= this.#to) throw new DamagedRun(`${value} is out of order`)
-        target.push(value)
-        this.#pass(value)
+        if (seq < this.#from || seq >= this.#to) throw new DamagedRun(`${seq} is out of order`)
+        target.push(seq)
+        this.#pass(seq)
       }
     } catch (err) {
       if (!(err instanceof DamagedRun) || piece.run === null) throw err
@@ -122,7 +123,7 @@ class Parts {
     const [from, to] = [this.#from, this.#to]
     /** @type {Piece} */
     let piece = first
-    while (piece.seqs === null) {
+    while (piece.found === null) {
       this.#finish(piece)
       if (this.#from >= this.#to) break
       piece = this.#locate()
@@ -153,8 +154,8 @@ class Parts {
       if (seqs !== null) this.#piece = new Piece(end, seqs, null)
     } else if (segment instanceof Run) {
       try {
-        const seqs = this.#seqsInRun(segment, cover)
-        if (seqs !== null) this.#piece = new Piece(end, seqs, segment)
+        const ordinals = this.#ordinalsInRun(segment, cover)
+        if (ordinals !== null) this.#piece = new Piece(end, ordinals, segment)
       } catch (err) {
         if (!(err instanceof DamagedRun)) throw err
         this.#sought.onDamaged(segment, err)
@@ -174,18 +175,13 @@ class Parts {
   }
 
   /** @type {(run: Run, cover: Cover) => Iterator<number> | null} */
-  #seqsInRun (run, cover) {
+  #ordinalsInRun (run, cover) {
     const found = findInRun(run, cover)
     if (!isSelective(found.expected + run.odd.length, run.records)) return null
     if (found.count + run.odd.length === 0) return [][Symbol.iterator]()
     const wanted = { low: run.ordinalFrom(this.#from), high: run.ordinalFrom(this.#to), reverse: this.#reverse }
-    return toSeqs(run, ordinalsOf(run, found, wanted))
+    return ordinalsOf(run, found, wanted)[Symbol.iterator]()
   }
-}
-
-/** @type {(run: Run, ordinals: Iterable<number>) => Iterator<number>} */
-function * toSeqs (run, ordinals) {
-  for (const ordinal of ordinals) yield run.seqOf(ordinal)
 }
 
 exports.Parts = Parts

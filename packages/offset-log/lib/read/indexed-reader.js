@@ -187,7 +187,7 @@ class IndexedReader {
     let index = 0
     /** @type {(bytes: Buffer, from: number, to: number) => void} */
     const add = (bytes, from, to) => {
-      this.#reserve(size, to - from)
+      if (size + to - from > this.#buffer.length) this.#grow(size, to - from, count - index)
       bytes.copy(this.#buffer, size, from, to)
       run.add(seqs[index], size, size + to - from)
       size += to - from
@@ -223,10 +223,13 @@ class IndexedReader {
     })
   }
 
-  /** Makes room in the buffer, behind what is in it. @type {(used: number, size: number) => void} */
-  #reserve (used, size) {
-    if (used + size <= this.#buffer.length) return
-    const larger = Buffer.allocUnsafe(Math.max(BUFFER_SIZE, 2 * (used + size)))
+  /**
+   * Makes room in the buffer, after what is in it: for all candidates, if they are as large as this one.
+   * @type {(used: number, size: number, left: number) => void}
+   */
+  #grow (used, size, left) {
+    const wanted = Math.min(used + size * (left + 1), Math.max(2 * (used + size), RUN_SIZE))
+    const larger = Buffer.allocUnsafe(Math.max(BUFFER_SIZE, wanted))
     this.#buffer.copy(larger, 0, 0, used)
     this.#buffer = larger
   }
