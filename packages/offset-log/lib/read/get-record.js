@@ -200,7 +200,7 @@ class RecordPeeker {
     const { hasGaps, shift } = store.rules
     const { starts, slot } = this._pages
     const at = seq - shift - pageStart
-    if (slot !== NOWHERE && starts.has(slot, at)) return this._settle(offset + at, 0, ANYWHERE) && this._unpack()
+    if (starts?.has(slot, at)) return this._settle(offset + at, 0, ANYWHERE) && this._unpack()
     const stop = Math.min(offset + page.end - pageStart, offset + PAGE_SIZE - CHUNK_SIZE_MIN + 1)
     for (let chunk = offset; chunk < stop;) {
       const position = view.getUint16(chunk + 16) * TWO_32 + view.getUint32(chunk + 18)

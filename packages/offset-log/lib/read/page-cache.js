@@ -38,10 +38,11 @@ class RecordStarts {
 
   /**
    * Whether a whole record is known to begin there.
-   * @param {number} slot  of the cached page
+   * @param {number} slot  of the cached page; NOWHERE if it is in none
    * @param {number} at  the offset in the page, if no position was skipped
    */
   has (slot, at) {
+    if (slot === NOWHERE) return false
     const starts = this._starts
     let low = slot * LISTED_MAX
     let high = low + this._counts[slot] - 1
@@ -111,11 +112,12 @@ class PageCache {
   constructor (store) {
     this._store = store
     this._cache = store.blocks.createCache(PAGE_SIZE)
-    this.starts = new RecordStarts()
+    /** Once a page is cached. @type {RecordStarts | null} */
+    this.starts = null
     // Memory that was given back must not stay alive.
     this._cache.onRelease.push(() => {
       Object.assign(this.page, { bytes: NO_BYTES, view: NO_VIEW })
-      this.starts.release()
+      this.starts?.release()
     })
     this._admission = new Admission(this._cache, { withRoom: 1, whenFull: MISS_COUNT_WHEN_FULL })
     /** The page that `look` found. @type {Page & { view: DataView }} */
@@ -174,7 +176,7 @@ class PageCache {
       this._cache.disclaim(index)
       return false
     }
-    this.starts.list(this.slot, this.page, this._store.rules)
+    this._listStarts(this.slot, this.page)
     return true
   }
 
@@ -190,6 +192,12 @@ class PageCache {
     // Without a cache, nothing is kept.
     if (this._cache.slotCount > 0) this._scratchStart = start
     return true
+  }
+
+  /** @type {(slot: number, page: Page & { view: DataView }) => void} */
+  _listStarts (slot, page) {
+    this.starts ??= new RecordStarts()
+    this.starts.list(slot, page, this._store.rules)
   }
 
   /** Whether `page` was read without waiting, and verifies. */
@@ -285,7 +293,7 @@ class PageCache {
     if (cache.slotCount === 0) return
     const offset = cache.claim(start / PAGE_SIZE)
     bytes.copy(cache.arena, offset)
-    this.starts.list(cache.slot, { bytes: cache.arena, view: cache.view, offset, start, end }, this._store.rules)
+    this._listStarts(cache.slot, { bytes: cache.arena, view: cache.view, offset, start, end })
   }
 
   /** Adds appended bytes to cached pages. @type {(bytes: Buffer, position: number) => void} */
