@@ -57,14 +57,16 @@ async function findDoubt (log, { log: seenId, cursor, points }) {
   if (cursor === -1) return null
   // The record at the cursor was deleted before the place was saved: it must not be there now, either.
   const isGap = points[0]?.[0] !== cursor
+  let isProven = false
+  // All of them: another record at one of the seqs may have the same bytes.
   for (const [seq, crc] of isGap ? [[cursor, null], ...points] : points) {
     const verdict = await judgeRecord(log, Number(seq), crc)
-    if (verdict === 'same') return null
+    isProven ||= verdict === 'same'
     if (verdict === 'lost' || verdict === 'missing') return 'the log does not have the last records that were seen'
     if (verdict === 'other') return 'the log has other records than those that were seen'
   }
-  // All of them were deleted, dropped or damaged since.
-  return hasIds ? null : 'the last records that were seen are gone'
+  // Else all of them were deleted, dropped or damaged since.
+  return isProven || hasIds ? null : 'the last records that were seen are gone'
 }
 
 /**
