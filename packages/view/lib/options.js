@@ -11,6 +11,42 @@ const SAVE_MS = 5000
 const NAME = /^[\w-]{1,59}$/
 const KNOWN = ['name', 'reduce', 'initial', 'where', 'version', 'codec', 'path', 'saveMs', 'mode', 'storage']
 
+const json = createJsonCodec({ strict: true })
+/** @type {StateCodec} */
+const jsonStates = {
+  encode (state) {
+    const text = json.encode(state)
+    const path = findChange(state, json.decode(Buffer.from(text)), 'state')
+    if (path !== null) throw new TypeError(`JSON would change ${path}; use the option codec`)
+    return text
+  },
+  decode: json.decode,
+  buffer: true
+}
+
+/**
+ * Where a value differs from its copy, which JSON made; null if it does not.
+ * @type {(value: any, copy: any, path: string) => string | null}
+ */
+function findChange (value, copy, path) {
+  if (Object.is(value, copy)) return null
+  if (value === null || copy === null || typeof value !== 'object' || typeof copy !== 'object') return path
+  if (Array.isArray(value) !== Array.isArray(copy) || !(Array.isArray(value) || isPlain(value))) return path
+  const keys = Reflect.ownKeys(value)
+  for (const key of keys) {
+    const inner = `${path}[${typeof key === 'symbol' ? String(key) : JSON.stringify(key)}]`
+    const found = Object.hasOwn(copy, key) ? findChange(value[key], copy[key], inner) : inner
+    if (found !== null) return found
+  }
+  return keys.length === Reflect.ownKeys(copy).length ? null : path
+}
+
+/** @param {object} value */
+function isPlain (value) {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
 /**
  * What a view needs of a log.
  * @typedef {{ filename: string, since: any, ready: any, stream: any, scan: any, get: any, sync: any, stats: any
@@ -37,10 +73,10 @@ const KNOWN = ['name', 'reduce', 'initial', 'where', 'version', 'codec', 'path',
  * @property {number | string | undefined} [version]  Of `reduce`, `initial` and `where`: if it is not that of the saved
  *   state, the view is built again; 1 by default.
  * @property {StateCodec<S> | undefined} [codec]  How the state is saved. By default as strict JSON, which refuses what
- *   JSON would lose, such as a Map.
+ *   JSON would change, such as a Map or a Date.
  * @property {string | URL | undefined} [path]  The file of the state; `<log.filename>.<name>.view` by default.
- * @property {number | undefined} [saveMs]  How often the state is saved while it changes, in ms; 5,000 by default. A
- *   state that takes long to encode is saved less often.
+ * @property {number | undefined} [saveMs]  How often the state is saved while it changes, in ms; 5,000 by default, and
+ *   with Infinity only by `save` and `close`. A state that takes long to encode is saved less often.
  * @property {number | string | undefined} [mode]  The mode of that file when it is made, such as 0o640, less the umask;
  *   0o600 by default, and that of the log for `log.view`.
  * @property {import('@millrace/block-file').Storage | undefined} [storage]  Replaces the file system, for that file.
@@ -56,7 +92,7 @@ function parseOptions (log, options) {
   if (options === null || typeof options !== 'object') throw misuse(`createView: expected options, got ${String(options)}`)
   checkNames('createView', options, KNOWN)
   const { name, reduce, initial, where, version = 1, path, mode, storage = fileStorage } = options
-  const codec = /** @type {StateCodec} */ (options.codec ?? createJsonCodec({ strict: true }))
+  const codec = /** @type {StateCodec} */ (options.codec ?? jsonStates)
   checkName(name)
   checkReduce(reduce)
   checkRest({ version, codec, storage })
@@ -118,10 +154,13 @@ function checkPath (path) {
 /** So that each start has a copy of its own. @type {(codec: StateCodec, initial: unknown) => Buffer} */
 function encodeInitial (codec, initial) {
   try {
-    return Buffer.from(codec.encode(initial))
+    const bytes = Buffer.from(codec.encode(initial))
+    // A codec of bytes may lack `buffer: true`.
+    codec.decode(codec.buffer ? bytes : bytes.toString())
+    return bytes
   } catch (err) {
-    throw Object.assign(misuse('createView: initial cannot be encoded: ' +
-      `${/** @type {Error} */ (err).message}; give an initial state, and a codec that can store it`), { cause: err })
+    throw Object.assign(misuse('createView: initial cannot be encoded and decoded: ' +
+      `${/** @type {Error} */ (err).message}; give an initial state, and a codec that can store it, with buffer: true if it decodes bytes`), { cause: err })
   }
 }
 

@@ -62,7 +62,25 @@ function decode (bytes) {
   const body = unseal(MAGIC, bytes)
   if (body === null) throw new DamagedState('the saved state is damaged')
   const end = body.indexOf(NEW_LINE)
-  return { place: JSON.parse(body.toString('utf8', 0, end)), state: body.subarray(end + 1) }
+  return { place: parsePlace(body.toString('utf8', 0, end)), state: body.subarray(end + 1) }
+}
+
+/** @type {(text: string) => Place} throws DamagedState */
+function parsePlace (text) {
+  let place
+  try {
+    place = JSON.parse(text)
+  } catch {}
+  const points = place?.points
+  if (!Number.isSafeInteger(place?.cursor) || place.cursor < -1 || !Array.isArray(points) || !points.every(isPoint)) {
+    throw new DamagedState('the saved state is not one that a view has written')
+  }
+  return place
+}
+
+/** @param {unknown} point */
+function isPoint (point) {
+  return Array.isArray(point) && Number.isSafeInteger(point[0]) && point[0] >= 0
 }
 
 /** @param {any} err */

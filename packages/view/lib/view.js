@@ -19,7 +19,10 @@ const BUILD_MAX = 5
 /** Its records can be read, and nothing more can be written. */
 const UNWRITABLE = ['ERR_LOG_READ_ONLY', 'ERR_LOG_POISONED']
 
-/** The files of the views of each open log. @type {WeakMap<object, Set<string>>} */
+/** A longer timer fires at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
+/** The files of the views of each open log, with the names. @type {WeakMap<object, Map<string, string>>} */
 const taken = new WeakMap()
 
 /**
@@ -51,6 +54,8 @@ class View {
   #failure = null
   /** @type {Error | null} */
   #saveFailure = null
+  /** Why the state could not be encoded the last time. @type {LogError | null} */
+  #encodeFailure = null
   #reads = new Turns()
   #saves = new Turns()
   #reading = new AbortController()
@@ -69,9 +74,14 @@ class View {
    */
   constructor (log, options) {
     const { name, path, storage } = options
-    const paths = taken.get(log) ?? new Set()
-    if (paths.has(path)) throw misuse(`createView: the log has a view ${name} already; use that one, or close it first`)
-    taken.set(log, paths.add(path))
+    const names = taken.get(log) ?? new Map()
+    // Views of one name would share a hold.
+    const other = names.get(path) ?? [...names.values()].find((known) => known === name)
+    if (other !== undefined) {
+      const what = other === name ? `a view ${name} already` : `a view ${other} with the file of ${name}`
+      throw misuse(`createView: the log has ${what}; use that one, or close it first`)
+    }
+    taken.set(log, names.set(path, name))
     this.#log = log
     this.#options = options
     this.#file = new StateFile(storage, path)
@@ -101,11 +111,13 @@ class View {
     await this.#log.ready()
     const target = this.#log.since.value
     do {
-      await this.#reads.run(() => this.#catchUp())
+      await this.#reads.run(() => this.#catchUp(target))
       // Closed, or built again, while it was read.
       this.#checkIsOpen('get')
       // The log of a follower may become shorter.
     } while (this.#cursor < Math.min(target, this.#log.since.value))
+    // A later state may be one that can be saved.
+    if (this.#encodeFailure !== null) this.#encode()
     return this.#state
   }
 
@@ -131,6 +143,7 @@ class View {
 
   /** Saves the state now; it syncs the log. A reader saves nothing. */
   async save () {
+    this.#checkIsOpen('save')
     await this.#saves.run(() => this.#save())
   }
 
@@ -139,21 +152,23 @@ class View {
    * @returns {ViewStatus}
    */
   status () {
-    return { since: this.#cursor, saved: this.#saved, failure: this.#failure ?? this.#saveFailure }
+    const failure = this.#failure ?? this.#encodeFailure ?? this.#saveFailure
+    return { since: this.#cursor, saved: this.#saved, failure }
   }
 
   /** Saves the state, and stops following the log. Call it before the log is closed. */
   async close () {
-    this.#closing ??= this.#end(() => this.save())
+    this.#closing ??= this.#end(() => this.#saves.run(() => this.#saveLast()))
     await this.#closing
   }
 
   /** Removes the file and the hold, and stops following the log. */
   async drop () {
     this.#checkIsOpen('drop')
+    // Only who may write the log.
+    await this.#log.sync()
+    this.#checkIsOpen('drop')
     this.#closing = this.#end(async () => {
-      // Only who may write the log.
-      await this.#log.sync()
       await this.#file.remove()
       await this.#log.release?.(this.#hold)
     })
@@ -165,6 +180,7 @@ class View {
     this.#stopListening()
     this.#stopReading()
     if (this.#followTimer !== null) clearTimeout(this.#followTimer)
+    if (this.#saveTimer !== null) clearTimeout(this.#saveTimer)
     await this.#reads.settled()
     await this.#saves.settled()
     try {
@@ -173,7 +189,6 @@ class View {
       // What is not saved is folded again.
       if (err.code !== 'ERR_LOG_CLOSED') throw err
     } finally {
-      if (this.#saveTimer !== null) clearTimeout(this.#saveTimer)
       taken.get(this.#log)?.delete(this.#options.path)
     }
   }
@@ -246,6 +261,7 @@ class View {
     this.#cursor = -1
     this.#saved = null
     this.#failure = null
+    this.#encodeFailure = null
     this.#generation++
     this.#buildsLeft = BUILD_MAX
     this.#tell()
@@ -257,10 +273,12 @@ class View {
     if (!this.#isReader) await this.#log.hold?.(this.#hold, Math.max(0, seq))
   }
 
-  async #catchUp () {
+  /** @param {number} [target]  because a log may grow all the time; its end now by default */
+  async #catchUp (target) {
     if (this.#closing !== null) return
     const { signal } = this.#reading
     await this.#load()
+    const goal = target ?? Number(this.#log.since.value)
     while (!signal.aborted) {
       if (this.#failure !== null) throw this.#failure
       const end = Number(this.#log.since.value)
@@ -270,8 +288,9 @@ class View {
         await this.#beginUnlessStale('the log has lost its end')
         continue
       }
+      if (this.#cursor >= goal) return
       this.#saveLater()
-      await this.#readTo(end, signal).catch((err) => this.#recover(err, signal))
+      await this.#readTo(Math.min(end, goal), signal).catch((err) => this.#recover(err, signal))
     }
     if (!signal.aborted) this.#buildsLeft = 0
   }
@@ -284,6 +303,7 @@ class View {
       if (signal.aborted) return
       this.#step(value, seq)
       this.#cursor = seq
+      this.#tell()
     }
     this.#cursor = end
     this.#tell()
@@ -292,13 +312,15 @@ class View {
   /** @type {(value: unknown, seq: number) => void} throws ERR_VIEW_REDUCE */
   #step (value, seq) {
     let next
+    let isPromise = false
     try {
       next = this.#options.reduce(this.#state, value, seq)
+      isPromise = typeof next?.then === 'function'
     } catch (err) {
       throw this.#reduceError(`threw "${reasonOf(err)}"`, seq, err)
     }
     if (next === undefined) throw this.#reduceError('returned undefined; return the state', seq)
-    if (typeof next?.then === 'function') {
+    if (isPromise) {
       // Its failure would be an unhandled rejection.
       Promise.resolve(next).catch(() => {})
       throw this.#reduceError('returned a promise; a fold cannot wait', seq)
@@ -348,16 +370,24 @@ class View {
 
   #saveLater () {
     if (this.#isReader || this.#failure !== null || this.#closing !== null) return
+    if (this.#options.saveMs === Infinity) return
     this.#saveTimer ??= setTimeout(() => {
       this.#saveTimer = null
       this.save().then(() => { if (this.#cursor !== this.#saved) this.#saveLater() }, (err) => {
         if (err.code === 'ERR_LOG_CLOSED') return
-        if (this.#saveFailure === null && this.#failure === null) warn(err)
+        if (this.#saveFailure === null && err !== this.#encodeFailure) warn(err)
         this.#saveFailure = err
         this.#isReader ||= UNWRITABLE.includes(err.code)
         this.#saveLater()
       })
-    }, Math.max(this.#options.saveMs, this.#encodeMs / SAVE_SHARE)).unref()
+    }, Math.min(TIMER_MS_MAX, Math.max(this.#options.saveMs, this.#encodeMs / SAVE_SHARE))).unref()
+  }
+
+  async #saveLast () {
+    const told = this.#encodeFailure
+    await this.#save().catch((err) => {
+      if (told === null || err !== this.#encodeFailure) throw err
+    })
   }
 
   async #save () {
@@ -383,11 +413,14 @@ class View {
   #encode () {
     const beganMs = performance.now()
     try {
-      return Buffer.from(this.#options.codec.encode(this.#state))
+      const bytes = Buffer.from(this.#options.codec.encode(this.#state))
+      this.#encodeFailure = null
+      return bytes
     } catch (cause) {
       const err = new LogError('ERR_CODEC_ENCODE', `view ${this.name}: the state cannot be saved: ${reasonOf(cause)}; ` +
         'change the state, or give a codec that can store it', { cause })
-      this.#fail(err)
+      if (this.#encodeFailure === null) warn(err)
+      this.#encodeFailure = err
       throw err
     } finally {
       this.#encodeMs = performance.now() - beganMs

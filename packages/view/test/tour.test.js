@@ -377,6 +377,8 @@ tape('a reader: begins with what the writer has saved, goes on, and writes nothi
   await seen.save()
   t.equal((await failureOf(() => seen.drop())).code, 'ERR_LOG_READ_ONLY')
   t.deepEqual(fs.readFileSync(`${log.filename}.sum.view`), before)
+  t.equal(await seen.get(), 7, 'a drop that was refused leaves it open')
+  await seen.close()
   const other = createView(reader, { ...sum, version: 2 })
   t.equal(await other.get(), 7, 'another version is built in memory')
   await other.close()
