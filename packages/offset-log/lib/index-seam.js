@@ -140,9 +140,18 @@ class Indexing {
     const file = this.#file
     this.#findDoubt = parts.findDoubt ?? this.#findDoubt
     this.#folder = parts.folder
-    const findDurableEnd = () => durable.value === since.value ? file.end : (durable.value ?? -1) + 1
+    // Where the last durable record ends is known if it is the last one, and of what the index has synced.
+    let syncedEnd = 0
+    const findDurableEnd = () => {
+      return durable.value === since.value ? file.end : Math.max(syncedEnd, (durable.value ?? -1) + 1)
+    }
+    const sync = async () => {
+      const { end } = file
+      await parts.sync()
+      syncedEnd = end
+    }
     const isDeleting = () => this.#deletionCount > 0
-    const host = createHost(file, { ...parts, findDurableEnd, isDeleting }, this.#openRange)
+    const host = createHost(file, { ...parts, sync, findDurableEnd, isDeleting }, this.#openRange)
     const index = this.index = this.#source.open(host)
     this.#stops = [since(() => index.appended()), durable(() => index.synced())]
     const { follower } = this.#file
