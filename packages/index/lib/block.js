@@ -3,7 +3,7 @@
 // end. That takes microseconds, and to fill them takes no table of hashes.
 
 const { firstIndex } = require('./run')
-const { ordered, radixSort, sortNumbers } = require('./sorting')
+const { ordered } = require('./sorting')
 
 /** So many records make a run, if one scan gives them: as when an index is built for a log that exists. */
 const RECORDS_MAX = 131_072
@@ -112,11 +112,6 @@ class KeyColumn {
     const next = this.short.indexOf(short, at)
     return next === -1 ? this.count : next
   }
-
-  /** Gives the indexes in the order of the short hashes, and of the records among equal ones. */
-  sort () {
-    return radixSort(this.short, this.count)
-  }
 }
 
 /** Numbers of one path, or times, in the order of the records. */
@@ -144,10 +139,6 @@ class ValueColumn {
       for (let at = 0; at < count; at++) if (values[at] >= min && values[at] <= max) found.push(ordinals[at])
     }
     return ordered(found)
-  }
-
-  sort () {
-    return sortNumbers(this.values, this.count)
   }
 }
 

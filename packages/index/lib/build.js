@@ -1,12 +1,12 @@
 'use strict'
 // What is in a run: the sections of a block, or of adjacent runs that become one. Keys stay in their range of seqs, so
-// a list of the new run is those of the old ones, one after the other. The work is done in slices.
+// a list of the new run is those of the old ones, one after the other. The work is divided by
+// pace.js.
 
-const { setImmediate } = require('node:timers')
-const { TimeSlice } = require('@millrace/flow')
 const { ORDINALS_MAX } = require('./posting-list')
 const { DOUBLE_SIZE, DamagedRun } = require('./run-format')
 const { KeyWriter, ValueWriter } = require('./run-writer')
+const { Sorter } = require('./sorting')
 
 /**
  * If a path has so few keys for each record, the long hash of each is written: then counts need no reads. That is at
@@ -18,9 +18,18 @@ const IDS_SHARE_BLOCK = 1 / 2
 const IDS_RECORDS_MIN = 2048
 /** How many keys adjacent runs have together is told by those whose hash is below it. */
 const SAMPLED = 2 ** 32 / 64
+// Of what comes often, in the units of pace.js.
+/** To write a key of a block, sorted. */
+const KEY_WORK = 8
+/** To read a word of a run, a key or a value, and an ordinal in a list. */
+const READ_WORK = 8
+const ENTRY_WORK = 32
+const LISTED_WORK = 2
 
 /**
  * @typedef {import('./block').Block} Block
+ * @typedef {Block['keys'][0]} KeyColumn
+ * @typedef {NonNullable<Block['numbers'][0]>} ValueColumn
  * @typedef {import('./run').Run} Run
  * @typedef {import('./run-writer').PageWriter} PageWriter
  * @typedef {import('./run-format').ValueSection} ValueSection
@@ -40,49 +49,23 @@ const SAMPLED = 2 ** 32 / 64
  * @property {Array<ValueSection | null>} times
  */
 
-/** Lets others run, if the slice is over, and writes what is there. */
-class Pace {
-  #slice = new TimeSlice()
-  #writer
-
-  /** @param {PageWriter} writer */
-  constructor (writer) {
-    this.#writer = writer
-  }
-
-  isDue () {
-    return this.#writer.isFull || this.#slice.isOver()
-  }
-
-  async rest () {
-    if (this.#writer.isFull) await this.#writer.flush()
-    else await new Promise((resolve) => { setImmediate(resolve) })
-  }
-}
-
 /** @type {(writer: PageWriter, block: Block, erased: readonly number[]) => Promise<Sections>} */
 async function writeBlock (writer, block, erased) {
-  const pace = new Pace(writer)
   const { count: records, seqs, odd } = block
   const base = seqs[0]
-  for (let ordinal = 0; ordinal < records; ordinal++) writer.addWord(seqs[ordinal] - base)
+  await writer.addEach(records, 1, (ordinal) => writer.addWord(seqs[ordinal] - base))
   const oddStart = writer.position
-  for (const ordinal of odd) writer.addWord(ordinal)
-  const known = await writeErased(writer, [erased], pace)
+  await writer.addEach(odd.length, 1, (index) => writer.addWord(odd[index]))
+  const known = await writeErased(writer, [erased])
+  const sorter = new Sorter(writer.pace)
   const keys = []
-  for (const column of block.keys) {
-    keys.push(await writeKeys(writer, column, records, pace))
-    await pace.rest()
-  }
+  for (const column of block.keys) keys.push(await writeKeys(writer, column, records, sorter))
   /** @type {Array<Array<ValueSection | null>>} */
   const values = []
   for (const columns of [block.numbers, block.times]) {
     /** @type {Array<ValueSection | null>} */
     const sections = []
-    for (const column of columns) {
-      sections.push(column && await writeValues(writer, column, pace))
-      await pace.rest()
-    }
+    for (const column of columns) sections.push(column && await writeValues(writer, column, sorter))
     values.push(sections)
   }
   const [numbers, times] = values
@@ -90,64 +73,115 @@ async function writeBlock (writer, block, erased) {
 }
 
 /**
- * @type {(writer: PageWriter, lists: ReadonlyArray<Iterable<number>>, pace: Pace) =>
+ * @type {(writer: PageWriter, lists: ReadonlyArray<Iterable<number>>) =>
  *   Promise<Pick<Sections, 'erasedStart' | 'erasedSeqs'>>}
  */
-async function writeErased (writer, lists, pace) {
+async function writeErased (writer, lists) {
   writer.align(DOUBLE_SIZE)
   const erasedStart = writer.position
   for (const seqs of lists) {
     for (const seq of seqs) {
       writer.addDouble(seq)
-      if (pace.isDue()) await pace.rest()
+      if (writer.isDue(1)) await writer.rest()
     }
   }
   return { erasedStart, erasedSeqs: (writer.position - erasedStart) / DOUBLE_SIZE }
 }
 
-/** @type {(writer: PageWriter, column: Block['keys'][0], records: number, pace: Pace) => Promise<KeySection>} */
-async function writeKeys (writer, column, records, pace) {
-  const order = column.sort()
-  const hasIds = countKeys(column.short, order) <= Math.max(records * IDS_SHARE_BLOCK, IDS_RECORDS_MIN * IDS_SHARE)
+/** @type {(writer: PageWriter, column: KeyColumn, records: number, sorter: Sorter) => Promise<KeySection>} */
+async function writeKeys (writer, column, records, sorter) {
+  const { count } = column
+  await sorter.sort(column.short, count)
+  const { keys: shorts } = sorter
+  const hasIds = await countKeys(shorts, count, writer.pace) <=
+    Math.max(records * IDS_SHARE_BLOCK, IDS_RECORDS_MIN * IDS_SHARE)
   const target = new KeyWriter(writer, records, hasIds)
+  const { order } = sorter
   const ordinals = new Uint32Array(records)
-  for (let at = 0; at < order.length;) {
-    const first = order[at]
-    const short = column.short[first]
-    const id = { low: column.low[first], high: column.high[first] }
-    let count = 0
-    let isOne = true
-    for (; at < order.length && column.short[order[at]] === short; at++) {
-      const index = order[at]
-      isOne &&= column.low[index] === id.low && column.high[index] === id.high
-      // Elements of one record may be equal.
-      if (count === 0 || ordinals[count - 1] !== column.ordinals[index]) ordinals[count++] = column.ordinals[index]
+  for (let at = 0; at < count;) {
+    const short = shorts[at]
+    let end = at + 1
+    while (end < count && shorts[end] === short) end++
+    const isMany = target.isMany(end - at)
+    if (isMany) {
+      await addMany(target, column, order.subarray(at, end), ordinals, short, writer.pace)
+    } else {
+      const found = takeOrdinals(column, order, at, end, ordinals, 0)
+      const first = order[at]
+      const hasId = target.keepsId(found) && areEqual(column, order, at, end, first)
+      target.add(short, ordinals, found, hasId ? longHashOf(column, first) : null)
     }
-    target.add(short, ordinals, count, isOne ? id : null)
-    if (pace.isDue()) await pace.rest()
+    if (writer.isDue(isMany ? 0 : (end - at) * KEY_WORK)) await writer.rest()
+    at = end
   }
   return target.end()
 }
 
-/** @type {(shorts: Uint32Array, order: ArrayLike<number>) => number} `order`: of the hashes, ascending */
-function countKeys (shorts, order) {
-  let count = 0
-  let before = -1
-  for (let at = 0; at < order.length; at++) {
-    const short = shorts[order[at]]
-    if (short !== before) count++
-    before = short
+/**
+ * Adds a key that many have.
+ * @type {(target: KeyWriter, column: KeyColumn, order: Uint32Array, ordinals: Uint32Array, short: number,
+ *   pace: import('./pace').Pace) => Promise<void>}
+ */
+async function addMany (target, column, order, ordinals, short, pace) {
+  const [first] = order
+  let found = 0
+  let isOne = true
+  await pace.walk(order.length, KEY_WORK, (from, to) => {
+    found = takeOrdinals(column, order, from, to, ordinals, found)
+    isOne &&= areEqual(column, order, from, to, first)
+  })
+  const id = isOne ? longHashOf(column, first) : null
+  // They may be of few records.
+  if (target.isMany(found)) await target.addMany(short, ordinals, found, id)
+  else target.add(short, ordinals, found, id)
+}
+
+/**
+ * @type {(column: KeyColumn, order: Uint32Array, from: number, to: number, target: Uint32Array, count: number) =>
+ *   number} `count`: of those that are there, before and after it
+ */
+function takeOrdinals ({ ordinals }, order, from, to, target, count) {
+  for (let at = from; at < to; at++) {
+    const ordinal = ordinals[order[at]]
+    // Elements of one record may be equal.
+    if (count === 0 || target[count - 1] !== ordinal) target[count++] = ordinal
   }
   return count
 }
 
-/** @type {(writer: PageWriter, column: NonNullable<Block['numbers'][0]>, pace: Pace) => Promise<ValueSection>} */
-async function writeValues (writer, column, pace) {
-  const target = new ValueWriter(writer)
-  for (const index of column.sort()) {
-    target.add(column.values[index], column.ordinals[index])
-    if (pace.isDue()) await pace.rest()
+/**
+ * Whether some have the long hash of one.
+ * @type {(column: KeyColumn, order: Uint32Array, from: number, to: number, one: number) => boolean}
+ */
+function areEqual ({ low, high }, order, from, to, one) {
+  for (let at = from; at < to; at++) {
+    const index = order[at]
+    if (low[index] !== low[one] || high[index] !== high[one]) return false
   }
+  return true
+}
+
+/** @type {(column: KeyColumn, index: number) => import('./posting-list').LongHash} */
+function longHashOf ({ low, high }, index) {
+  return { low: low[index], high: high[index] }
+}
+
+/** @type {(shorts: Uint32Array, count: number, pace: import('./pace').Pace) => Promise<number>} `shorts`: ascending */
+async function countKeys (shorts, count, pace) {
+  let found = Math.min(count, 1)
+  await pace.walk(count - 1, 1, (from, to) => {
+    for (let at = from; at < to; at++) if (shorts[at] !== shorts[at + 1]) found++
+  })
+  return found
+}
+
+/** @type {(writer: PageWriter, column: ValueColumn, sorter: Sorter) => Promise<ValueSection>} */
+async function writeValues (writer, column, sorter) {
+  const { values, ordinals, count } = column
+  await sorter.sortNumbers(values, count)
+  const { order } = sorter
+  const target = new ValueWriter(writer)
+  await writer.addEach(count, KEY_WORK, (at) => target.add(values[order[at]], ordinals[order[at]]))
   return target.end()
 }
 
@@ -157,28 +191,28 @@ async function writeValues (writer, column, pace) {
  * @returns {Promise<Sections>}
  */
 async function writeMerged (writer, runs) {
-  const pace = new Pace(writer)
   const [{ footer: { base } }] = runs
   const offsets = [0]
   for (const { records } of runs) offsets.push(offsets[offsets.length - 1] + records)
   const records = offsets[runs.length]
   let before = -1
   for (const run of runs) {
-    for (let ordinal = 0; ordinal < run.records; ordinal++) {
+    await writer.addEach(run.records, READ_WORK, (ordinal) => {
       const seq = run.seqOf(ordinal)
       checkOrder(before, seq, run.to)
       before = seq
       writer.addWord(seq - base)
-      if (pace.isDue()) await pace.rest()
-    }
+    })
   }
   const oddStart = writer.position
-  for (const [index, run] of runs.entries()) for (const ordinal of run.odd) writer.addWord(ordinal + offsets[index])
+  for (const [index, { odd }] of runs.entries()) {
+    await writer.addEach(odd.length, 1, (at) => writer.addWord(odd[at] + offsets[index]))
+  }
   const oddCount = (writer.position - oddStart) / 4
-  const known = await writeErased(writer, runs.map((run) => run.erased()), pace)
+  const known = await writeErased(writer, runs.map((run) => run.erased()))
   const keys = []
   for (let slot = 0; slot < runs[0].footer.keys.length; slot++) {
-    keys.push(await mergeKeys(writer, runs, offsets, slot, pace))
+    keys.push(await mergeKeys(writer, runs, offsets, slot))
   }
   /** @type {Array<Array<ValueSection | null>>} */
   const values = []
@@ -186,7 +220,7 @@ async function writeMerged (writer, runs) {
     /** @type {Array<ValueSection | null>} */
     const sections = []
     for (let slot = 0; slot < runs[0].footer[name].length; slot++) {
-      sections.push(runs[0].footer[name][slot] && await mergeValues(writer, runs, offsets, { name, slot }, pace))
+      sections.push(runs[0].footer[name][slot] && await mergeValues(writer, runs, offsets, { name, slot }))
     }
     values.push(sections)
   }
@@ -211,33 +245,50 @@ class Gathered {
   id = null
 
   /**
-   * @type {(found: number | import('./posting-list').PostingList, offset: number, end: number, pace: Pace) =>
-   *   Promise<void>} `offset`, `end`: of the run
+   * @type {(found: number | import('./posting-list').PostingList, offset: number, end: number, pace:
+   *   import('./pace').Pace) => Promise<void> | void} `offset`, `end`: of the run
    */
-  async add (found, offset, end, pace) {
+  add (found, offset, end, pace) {
     const isFirst = this.count === 0
-    const isList = typeof found !== 'number'
-    const id = isList ? found.id : null
+    const id = typeof found === 'number' ? null : found.id
     // The long hash of a single one is not known.
     const isSame = id !== null && (isFirst || (this.id !== null && this.id.low === id.low && this.id.high === id.high))
     this.id = isSame ? id : null
-    this.#makeRoom(isList ? found.count : 1)
+    if (typeof found === 'number') this.#addOne(found + offset, end)
+    else if (found.blockCount === 1) this.#addBlock(found, 0, offset, end)
+    else return this.#addMany(found, offset, end, pace)
+  }
+
+  /** @type {(ordinal: number, end: number) => void} */
+  #addOne (ordinal, end) {
+    this.#makeRoom(1)
+    checkOrder(this.count === 0 ? -1 : this.ordinals[this.count - 1], ordinal, end)
+    this.ordinals[this.count++] = ordinal
+  }
+
+  /** @type {(list: import('./posting-list').PostingList, block: number, offset: number, end: number) => number} */
+  #addBlock (list, block, offset, end) {
+    const count = list.readBlock(block, this.#block)
+    this.#makeRoom(count)
     let before = this.count === 0 ? -1 : this.ordinals[this.count - 1]
-    if (!isList) {
-      checkOrder(before, found + offset, end)
-      this.ordinals[this.count++] = found + offset
-      return
+    for (let at = count - 1; at >= 0; at--) {
+      const ordinal = this.#block[at] + offset
+      checkOrder(before, ordinal, end)
+      before = ordinal
+      this.ordinals[this.count++] = ordinal
     }
-    for (let block = found.blockCount - 1; block >= 0; block--) {
-      const count = found.readBlock(block, this.#block)
-      this.#makeRoom(count)
-      for (let at = count - 1; at >= 0; at--) {
-        const ordinal = this.#block[at] + offset
-        checkOrder(before, ordinal, end)
-        before = ordinal
-        this.ordinals[this.count++] = ordinal
-      }
-      if (pace.isDue()) await pace.rest()
+    return count
+  }
+
+  /**
+   * @type {(list: import('./posting-list').PostingList, offset: number, end: number, pace: import('./pace').Pace) =>
+   *   Promise<void>}
+   */
+  async #addMany (list, offset, end, pace) {
+    this.#makeRoom(list.count)
+    for (let block = list.blockCount - 1; block >= 0; block--) {
+      const count = this.#addBlock(list, block, offset, end)
+      if (pace.isDue(ENTRY_WORK + count * LISTED_WORK)) await pace.rest()
     }
   }
 
@@ -250,29 +301,28 @@ class Gathered {
   }
 }
 
-/** @type {(runs: readonly Run[], slot: number, records: number) => boolean} */
-function hasFewKeys (runs, slot, records) {
+/** @type {(writer: PageWriter, runs: readonly Run[], slot: number, records: number) => Promise<boolean>} */
+async function hasFewKeys (writer, runs, slot, records) {
   const max = Math.max(records, IDS_RECORDS_MIN) * IDS_SHARE
   if (runs.reduce((sum, { footer }) => sum + footer.keys[slot].count, 0) <= max) return true
   // Hashes are spread evenly.
   const sampled = new Set()
   for (const run of runs) {
     const { count } = run.footer.keys[slot]
-    for (let index = 0; index < count && sampled.size <= max; index++) {
+    for (let index = 0; index < count; index++) {
       const short = run.hashAt(slot, index)
       if (short >= SAMPLED) break
       sampled.add(short)
+      if (writer.isDue(ENTRY_WORK)) await writer.rest()
     }
   }
   return sampled.size * (2 ** 32 / SAMPLED) <= max
 }
 
-/**
- * @type {(writer: PageWriter, runs: readonly Run[], offsets: number[], slot: number,
- *   pace: Pace) => Promise<KeySection>}
- */
-async function mergeKeys (writer, runs, offsets, slot, pace) {
-  const hasIds = runs.every(({ footer }) => footer.keys[slot].hasIds) && hasFewKeys(runs, slot, offsets[runs.length])
+/** @type {(writer: PageWriter, runs: readonly Run[], offsets: number[], slot: number) => Promise<KeySection>} */
+async function mergeKeys (writer, runs, offsets, slot) {
+  const hasIds = runs.every(({ footer }) => footer.keys[slot].hasIds) &&
+    await hasFewKeys(writer, runs, slot, offsets[runs.length])
   const target = new KeyWriter(writer, offsets[runs.length], hasIds)
   const gathered = new Gathered()
   const heads = runs.map((run) => run.entries(slot))
@@ -285,19 +335,23 @@ async function mergeKeys (writer, runs, offsets, slot, pace) {
     for (let index = 0; index < runs.length; index++) {
       const { done, value } = entries[index]
       if (done || value.short !== short) continue
-      await gathered.add(value.found, offsets[index], offsets[index + 1], pace)
+      const adding = gathered.add(value.found, offsets[index], offsets[index + 1], writer.pace)
+      if (adding) await adding
       entries[index] = heads[index].next()
     }
-    target.add(short, gathered.ordinals, gathered.count, gathered.id)
-    if (pace.isDue()) await pace.rest()
+    const { ordinals, count, id } = gathered
+    const isMany = target.isMany(count)
+    if (isMany) await target.addMany(short, ordinals, count, id)
+    else target.add(short, ordinals, count, id)
+    if (writer.isDue(ENTRY_WORK + (isMany ? 0 : count * LISTED_WORK))) await writer.rest()
   }
 }
 
 /**
- * @type {(writer: PageWriter, runs: readonly Run[], offsets: number[], of: { name: 'numbers' | 'times', slot: number },
- *   pace: Pace) => Promise<ValueSection>}
+ * @type {(writer: PageWriter, runs: readonly Run[], offsets: number[],
+ *   of: { name: 'numbers' | 'times', slot: number }) => Promise<ValueSection>}
  */
-async function mergeValues (writer, runs, offsets, { name, slot }, pace) {
+async function mergeValues (writer, runs, offsets, { name, slot }) {
   const target = new ValueWriter(writer)
   const inputs = runs.map((run, index) => {
     const section = /** @type {ValueSection} */ (run.footer[name][slot])
@@ -314,7 +368,7 @@ async function mergeValues (writer, runs, offsets, { name, slot }, pace) {
     target.add(next.value, ordinal + next.offset)
     next.index++
     if (next.index < next.section.count) next.value = next.run.valueAt(next.section, next.index)
-    if (pace.isDue()) await pace.rest()
+    if (writer.isDue(ENTRY_WORK)) await writer.rest()
   }
 }
 

@@ -8,6 +8,13 @@ const { addRecords, createKeys } = require('./extract')
 const { Hasher, createKey } = require('./hash')
 const { Run } = require('./run')
 
+/** Of the records that are added before it looks whether others must run: so many, or bytes. */
+const STEP_RECORDS = 64
+const STEP_SIZE = 16 * 1024
+/** For each record, and each byte: see pace.js. */
+const RECORD_WORK = 128
+const BYTE_WORK = 1 / 2
+
 /** How many times the records of a block are in memory: if they cannot be written, the rest of the log is scanned. */
 const UNWRITTEN_MAX = 2
 
@@ -161,15 +168,34 @@ class Indexer {
     this.#filling = { block, to }
     try {
       await this.#host.scanRaw({ from, to }, (records) => {
-        if (isOver() || damage !== null) return false
-        const added = addRecords(keys, records, 0, block)
-        if (added < records.count) block.isSealed = true
-        return !block.isSealed
+        return damage === null && this.#addSome(keys, records, 0, block, isOver)
       }, (range) => { damage ??= range })
     } finally {
       this.#filling = null
     }
     if (!isOver()) this.#endFill(block, damage, to)
+  }
+
+  /**
+   * Adds records from one of them on, in steps.
+   * @type {(keys: import('./extract').Keys, records: import('./extract').Records, first: number, block: Block,
+   *   isOver: () => boolean) => boolean | Promise<boolean>} whether more can be added
+   */
+  #addSome (keys, { buffer, count, seqs, starts, ends }, first, block, isOver) {
+    const { pace } = this.#tuning
+    for (let from = first; from < count;) {
+      if (isOver()) return false
+      let to = from + 1
+      while (to < count && to - from < STEP_RECORDS && ends[to] - starts[from] <= STEP_SIZE) to++
+      const records = { buffer, count: to, seqs, starts, ends }
+      if (addRecords(keys, records, from, block) < to) block.isSealed = true
+      if (block.isSealed) return false
+      const work = (to - from) * RECORD_WORK + Math.max(0, ends[to - 1] - starts[from]) * BYTE_WORK
+      from = to
+      if (!pace.isDue(work)) continue
+      return pace.rest().then(() => this.#addSome(keys, { ...records, count }, from, block, isOver))
+    }
+    return !isOver()
   }
 
   /** @param {number} seq */

@@ -12,6 +12,7 @@ const { Covering } = require('./cover')
 const { explainParts } = require('./explain')
 const { explainFailure } = require('./failure')
 const { Indexer } = require('./indexer')
+const { Pace } = require('./pace')
 const { Parts } = require('./parts')
 const { RecentKeys } = require('./recent-keys')
 const { RunFolder } = require('./run-folder')
@@ -54,9 +55,10 @@ const TUNING = {
  * @property {(seq: number) => boolean | Promise<boolean>} lastOf  whether a record begins there
  * @property {(seq: number) => number | null | Promise<number | null>} proof  the chain value of the chunk with a record
  * @property {() => Promise<void>} sync
- * @property {(range: { from: number, to: number, reverse?: boolean }, onRecords: (records: Records) => boolean | void,
+ * @property {(range: { from: number, to: number, reverse?: boolean },
+ *   onRecords: (records: Records) => boolean | void | Promise<boolean>,
  *   onDamage?: (range: { from: number, to: number }) => void) => Promise<void>} scanRaw  undecoded records in order,
- *   without deleted ones. False ends it
+ *   without deleted ones. False ends it; a promise is awaited
  * @property {(seq: number) => number} [nextBorder]  of a log of several files: the first seq of the file after the one
  *   that has this seq, Infinity if there is none. No run crosses it, so a file takes whole runs with it
  *
@@ -68,6 +70,7 @@ const TUNING = {
  * @property {boolean} [keepsUp]  false: of a log that is only read, each read scans what no run has, and nothing of it
  *   is kept in memory. For programs that read once
  * @property {number} [sieveRunsMin]  with fewer runs each of them is looked into
+ * @property {Pace} [pace]  of the background work
  *
  * @typedef {object} AskedRange
  * @property {number} [from]  the first seq; the log's by default
@@ -113,8 +116,9 @@ class LogIndex {
   constructor (paths, host, tuning) {
     this.#paths = paths
     this.#host = host
-    this.#tuning = { ...TUNING, ...tuning }
-    this.#folder = new RunFolder(host, paths, this.#tuning.fanOut, this.#tuning.recordsMax)
+    this.#tuning = { pace: new Pace(), ...TUNING, ...tuning }
+    const { fanOut, recordsMax, pace } = this.#tuning
+    this.#folder = new RunFolder(host, paths, fanOut, recordsMax, pace)
     this.#indexer = new Indexer(paths, host, this.#folder, this.#tuning, () => !this.#isClosed && !this.#isPaused)
     this.#opened = this.#open()
   }

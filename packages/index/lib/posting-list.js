@@ -30,60 +30,77 @@ const ORDINALS_MAX = BITS_STEP * 8
 /**
  * @typedef {object} Target  where bytes are written
  * @property {Buffer} bytes
+ * @property {DataView} view  of the same
  * @property {number} filled
  * @property {(size: number) => void} makeRoom
  */
 
 /**
- * Writes a list.
+ * Writes a list of at most BLOCK_COUNT.
  * @param {Target} target
  * @param {ArrayLike<number>} ordinals  ascending, each once, at least one
  * @param {number} count
- * @param {number} records  of the run
  * @param {LongHash | null} id  of all their values, to be written too
  */
-function writeList (target, ordinals, count, records, id) {
-  let size = 0
-  for (let at = 1; at < count; at++) size += varintSize(ordinals[at] - ordinals[at - 1])
+function writeFew (target, ordinals, count, id) {
+  target.makeRoom(1 + ID_SIZE + (count + 1) * VARINT_SIZE_MAX)
+  const { bytes } = target
+  let at = writeHead(target, FEW, id)
+  at = writeVarint(bytes, at, count)
+  at = writeVarint(bytes, at, ordinals[count - 1])
+  target.filled = writeDistances(bytes, at, ordinals, count - 1, 0)
+}
+
+/**
+ * Writes a longer list.
+ * @param {Target} target  nobody else may write meanwhile
+ * @param {ArrayLike<number>} ordinals  ascending, each once
+ * @param {number} count
+ * @param {number} records  of the run
+ * @param {LongHash | null} id  of all their values, to be written too
+ * @param {import('./pace').Pace} pace
+ */
+async function writeMany (target, ordinals, count, records, id, pace) {
   const blocks = Math.ceil(count / BLOCK_COUNT)
   const bitsSize = Math.ceil(records / 8)
-  const form = count <= BLOCK_COUNT ? FEW : size + blocks * BLOCK_ENTRY_SIZE > bitsSize ? BITS : BLOCKS
-  target.makeRoom(1 + ID_SIZE + 2 * VARINT_SIZE_MAX + (form === BITS ? bitsSize : size + blocks * BLOCK_ENTRY_SIZE))
-  const { bytes } = target
-  let at = target.filled
-  bytes[at++] = form | (id === null ? 0 : HAS_ID)
-  if (id !== null) {
-    at = bytes.writeUInt32LE(id.low, at)
-    at = bytes.writeUInt32LE(id.high, at)
-  }
-  if (form === FEW) {
-    at = writeVarint(bytes, at, count)
-    at = writeVarint(bytes, at, ordinals[count - 1])
-    at = writeDistances(bytes, at, ordinals, count - 1, 0)
-  } else {
-    at = bytes.writeUInt32LE(count, at)
-  }
-  if (form === BITS) {
+  let size = blocks * BLOCK_ENTRY_SIZE
+  await pace.walk(count - 1, 1, (from, to) => {
+    for (let at = from; at < to; at++) size += varintSize(ordinals[at + 1] - ordinals[at])
+  })
+  const hasBits = size > bitsSize
+  target.makeRoom(1 + ID_SIZE + WORD_SIZE + (hasBits ? bitsSize : size))
+  const { bytes, view } = target
+  let at = writeHead(target, hasBits ? BITS : BLOCKS, id)
+  view.setUint32(at, count, true)
+  at += WORD_SIZE
+  if (hasBits) {
     bytes.fill(0, at, at + bitsSize)
-    for (let index = 0; index < count; index++) bytes[at + (ordinals[index] >> 3)] |= 1 << (ordinals[index] & 7)
-    at += bitsSize
-  } else if (form === BLOCKS) {
-    at = writeBlocks(bytes, at, ordinals, count, blocks)
+    await pace.walk(count, 1, (from, to) => {
+      for (let index = from; index < to; index++) bytes[at + (ordinals[index] >> 3)] |= 1 << (ordinals[index] & 7)
+    })
+    target.filled = at + bitsSize
+    return
   }
+  const table = at
+  const start = at = table + blocks * BLOCK_ENTRY_SIZE
+  await pace.walk(blocks, 2 * BLOCK_COUNT, (from, to) => {
+    for (let block = from; block < to; block++) {
+      const newest = count - 1 - block * BLOCK_COUNT
+      view.setUint32(table + block * BLOCK_ENTRY_SIZE, ordinals[newest], true)
+      view.setUint32(table + block * BLOCK_ENTRY_SIZE + WORD_SIZE, at - start, true)
+      at = writeDistances(bytes, at, ordinals, newest, Math.max(0, newest - BLOCK_COUNT + 1))
+    }
+  })
   target.filled = at
 }
 
-/** @type {(bytes: Buffer, table: number, ordinals: ArrayLike<number>, count: number, blocks: number) => number} */
-function writeBlocks (bytes, table, ordinals, count, blocks) {
-  const start = table + blocks * BLOCK_ENTRY_SIZE
-  let at = start
-  for (let block = 0; block < blocks; block++) {
-    const newest = count - 1 - block * BLOCK_COUNT
-    bytes.writeUInt32LE(ordinals[newest], table + block * BLOCK_ENTRY_SIZE)
-    bytes.writeUInt32LE(at - start, table + block * BLOCK_ENTRY_SIZE + WORD_SIZE)
-    at = writeDistances(bytes, at, ordinals, newest, Math.max(0, newest - BLOCK_COUNT + 1))
-  }
-  return at
+/** @type {(target: Target, form: number, id: LongHash | null) => number} where it ends */
+function writeHead ({ bytes, view, filled }, form, id) {
+  bytes[filled] = form | (id === null ? 0 : HAS_ID)
+  if (id === null) return filled + 1
+  view.setUint32(filled + 1, id.low, true)
+  view.setUint32(filled + 1 + WORD_SIZE, id.high, true)
+  return filled + 1 + ID_SIZE
 }
 
 /** @type {(bytes: Buffer, at: number, ordinals: ArrayLike<number>, newest: number, oldest: number) => number} */
@@ -258,4 +275,5 @@ function readDistances (bytes, at, newest, count, target) {
 exports.BLOCK_COUNT = BLOCK_COUNT
 exports.ORDINALS_MAX = ORDINALS_MAX
 exports.PostingList = PostingList
-exports.writeList = writeList
+exports.writeFew = writeFew
+exports.writeMany = writeMany

@@ -26,6 +26,7 @@ class RunFolder {
   #paths
   #fanOut
   #recordsMax
+  #pace
   #cache = new PageCache()
   /** Names of files that can go. @type {Set<string>} */
   #discarded = new Set()
@@ -37,12 +38,14 @@ class RunFolder {
    * @param {readonly import('./paths').DeclaredPath[]} paths
    * @param {number} fanOut
    * @param {number} recordsMax  of a block
+   * @param {import('./pace').Pace} pace
    */
-  constructor (host, paths, fanOut, recordsMax) {
+  constructor (host, paths, fanOut, recordsMax, pace) {
     this.#host = host
     this.#paths = JSON.stringify(paths.map(({ steps, each, range }) => [steps, each, range]))
     this.#fanOut = fanOut
     this.#recordsMax = recordsMax
+    this.#pace = pace
   }
 
   /**
@@ -233,7 +236,7 @@ class RunFolder {
     const { storage, folder, codec, findFile } = this.#host
     const { id, epoch } = this.#host.identity()
     const proof = await this.#host.proof(last)
-    const name = await writeRunFile(storage, folder, findFile(), { from, to }, async (writer) => {
+    const name = await writeRunFile(storage, folder, findFile(), { from, to }, this.#pace, async (writer) => {
       const sections = await write(writer)
       return {
         ...sections,

@@ -7,7 +7,7 @@ const { randomBytes } = require('node:crypto')
 const { keepOwnership, writeWhole } = require('@millrace/block-file')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { crc32 } = require('@millrace/framing')
-const { writeList } = require('./posting-list')
+const { BLOCK_COUNT, writeFew, writeMany } = require('./posting-list')
 const {
   DOUBLE_SIZE, ENTRY_SIZE, FORMAT, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE
 } = require('./run-format')
@@ -22,17 +22,22 @@ const SEQ_DIGITS = 16
 /** @typedef {import('./posting-list').LongHash} LongHash */
 /** @typedef {import('@millrace/block-file').Storage} Storage */
 
-/** Bytes that are written one after the other. Who adds them calls `flush` now and then. */
+/** Of the work to compute a checksum. */
+const PAGE_WORK = PAGE_SIZE / 8
+
+/** Bytes that are written one after the other. Who adds them asks `isDue` after each piece of work. */
 class PageWriter {
   #handle
   #written = 0
-  /** @type {number[]} */
-  #checksums = []
+  #checksums = Buffer.alloc(0)
+  #pageCount = 0
 
-  /** @param {import('@millrace/block-file').StorageHandle} handle */
-  constructor (handle) {
+  /** @param {import('@millrace/block-file').StorageHandle} handle @param {import('./pace').Pace} pace */
+  constructor (handle, pace) {
     this.#handle = handle
-    this.bytes = Buffer.allocUnsafe(PENDING_SIZE + PAGE_SIZE)
+    this.pace = pace
+    this.bytes = Buffer.allocUnsafeSlow(PENDING_SIZE + PAGE_SIZE)
+    this.view = viewOf(this.bytes)
     this.filled = 0
   }
 
@@ -41,28 +46,42 @@ class PageWriter {
     return this.#written + this.filled
   }
 
-  get isFull () {
+  get #isFull () {
     return this.filled >= PENDING_SIZE
+  }
+
+  /** @param {number} work  that was done @returns {boolean}  whether `rest` is due */
+  isDue (work) {
+    return this.pace.isDue(work) || this.#isFull
+  }
+
+  /** Writes the whole pages, if there are many, or lets others run. */
+  async rest () {
+    if (this.#isFull) await this.#writePages()
+    if (this.pace.isDue(0)) await this.pace.rest()
   }
 
   /** @param {number} size */
   makeRoom (size) {
     if (this.filled + size <= this.bytes.length) return
-    const larger = Buffer.allocUnsafe(Math.max(2 * this.bytes.length, this.filled + size))
+    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.bytes.length, this.filled + size))
     this.bytes.copy(larger, 0, 0, this.filled)
     this.bytes = larger
+    this.view = viewOf(larger)
   }
 
   /** @param {number} value */
   addWord (value) {
     this.makeRoom(WORD_SIZE)
-    this.filled = this.bytes.writeUInt32LE(value, this.filled)
+    this.view.setUint32(this.filled, value, true)
+    this.filled += WORD_SIZE
   }
 
   /** @param {number} value */
   addDouble (value) {
     this.makeRoom(DOUBLE_SIZE)
-    this.filled = this.bytes.writeDoubleLE(value, this.filled)
+    this.view.setFloat64(this.filled, value, true)
+    this.filled += DOUBLE_SIZE
   }
 
   /** Adds zeros until the position is a multiple. @param {number} size */
@@ -70,21 +89,43 @@ class PageWriter {
     const rest = this.position % size
     if (rest === 0) return
     this.makeRoom(size)
-    this.bytes.fill(0, this.filled, this.filled += size - rest)
+    for (const end = this.filled + size - rest; this.filled < end; this.filled++) this.bytes[this.filled] = 0
   }
 
-  /** Writes the whole pages, if there are many. */
-  async flush () {
-    if (!this.isFull) return
-    await this.#writePages()
+  /**
+   * Adds some for each of many, in steps.
+   * @param {number} count
+   * @param {number} work  for each
+   * @param {(index: number) => void} add
+   */
+  async addEach (count, work, add) {
+    for (let index = 0; index < count; index++) {
+      add(index)
+      if (this.isDue(work)) await this.rest()
+    }
   }
 
   async #writePages () {
     const size = this.filled - this.filled % PAGE_SIZE
-    for (let at = 0; at < size; at += PAGE_SIZE) this.#checksums.push(crc32(this.bytes.subarray(at, at + PAGE_SIZE)))
+    this.#makeRoomForChecksums(size / PAGE_SIZE)
+    await this.pace.walk(size / PAGE_SIZE, PAGE_WORK, (from, to) => {
+      for (let page = from; page < to; page++) {
+        const checksum = crc32(this.bytes.subarray(page * PAGE_SIZE, (page + 1) * PAGE_SIZE))
+        this.#checksums.writeUInt32LE(checksum, this.#pageCount++ * WORD_SIZE)
+      }
+    })
     await this.#write(this.bytes.subarray(0, size))
     this.bytes.copyWithin(0, size, this.filled)
     this.filled -= size
+  }
+
+  /** @param {number} pages */
+  #makeRoomForChecksums (pages) {
+    const size = (this.#pageCount + pages) * WORD_SIZE
+    if (size <= this.#checksums.length) return
+    const larger = Buffer.alloc(2 * size)
+    this.#checksums.copy(larger)
+    this.#checksums = larger
   }
 
   /** @param {Buffer} bytes */
@@ -97,8 +138,7 @@ class PageWriter {
   async end (footer) {
     this.align(PAGE_SIZE)
     await this.#writePages()
-    const checksums = Buffer.alloc(this.#checksums.length * WORD_SIZE)
-    this.#checksums.forEach((checksum, index) => checksums.writeUInt32LE(checksum, index * WORD_SIZE))
+    const checksums = this.#checksums.subarray(0, this.#pageCount * WORD_SIZE)
     const known = { format: FORMAT, dataSize: this.#written, checksum: crc32(checksums) }
     const text = Buffer.from(JSON.stringify({ ...footer, ...known }))
     const trailer = Buffer.alloc(TRAILER_SIZE)
@@ -109,6 +149,11 @@ class PageWriter {
   }
 }
 
+/** @param {Buffer} bytes */
+function viewOf ({ buffer, byteOffset, length }) {
+  return new DataView(buffer, byteOffset, length)
+}
+
 /** Writes the keys of one path. They come in the order of their short hashes. */
 class KeyWriter {
   #writer
@@ -117,8 +162,8 @@ class KeyWriter {
   #start
   #count = 0
   #entries = new Uint32Array(2 * GROUP_SIZE)
-  /** @type {Array<{ short: number, place: number }>} */
-  #fences = []
+  /** The first short hash of each group, and its place. @type {[shorts: number[], places: number[]]} */
+  #fences = [[], []]
 
   /**
    * @param {PageWriter} writer
@@ -133,20 +178,45 @@ class KeyWriter {
     this.#start = writer.position
   }
 
+  /** Whether a key of so many records has its long hash with it. @param {number} count */
+  keepsId (count) {
+    return this.#hasIds || count >= ID_COUNT_MIN
+  }
+
+  /** Whether a key of so many records takes `addMany`. @param {number} count */
+  isMany (count) {
+    return count > BLOCK_COUNT
+  }
+
   /**
    * @param {number} short  hash
    * @param {ArrayLike<number>} ordinals  ascending, each once
    * @param {number} count
-   * @param {LongHash | null} id  of all their values, if it is one
+   * @param {LongHash | null} id  of all their values, if it is one. It may be left out unless `keepsId`
    */
   add (short, ordinals, count, id) {
+    const kept = this.keepsId(count) ? id : null
+    if (count === 1 && kept === null) return this.#addEntry(short, ordinals[0])
     const place = this.#writer.position - this.#start
-    const kept = this.#hasIds || count >= ID_COUNT_MIN ? id : null
-    const isList = count > 1 || kept !== null
-    if (isList) writeList(this.#writer, ordinals, count, this.#records, kept)
+    writeFew(this.#writer, ordinals, count, kept)
+    this.#addEntry(short, (LIST | place) >>> 0)
+  }
+
+  /**
+   * As `add`.
+   * @type {(short: number, ordinals: ArrayLike<number>, count: number, id: LongHash | null) => Promise<void>}
+   */
+  async addMany (short, ordinals, count, id) {
+    const place = this.#writer.position - this.#start
+    await writeMany(this.#writer, ordinals, count, this.#records, id, this.#writer.pace)
+    this.#addEntry(short, (LIST | place) >>> 0)
+  }
+
+  /** @type {(short: number, payload: number) => void} */
+  #addEntry (short, payload) {
     const at = this.#count % GROUP_SIZE
     this.#entries[2 * at] = short
-    this.#entries[2 * at + 1] = isList ? (LIST | place) >>> 0 : ordinals[0]
+    this.#entries[2 * at + 1] = payload
     this.#count++
     if (at + 1 === GROUP_SIZE) this.#endGroup(GROUP_SIZE)
   }
@@ -155,18 +225,22 @@ class KeyWriter {
   #endGroup (size) {
     const writer = this.#writer
     writer.align(WORD_SIZE)
-    this.#fences.push({ short: this.#entries[0], place: writer.position - this.#start })
+    const [shorts, places] = this.#fences
+    shorts.push(this.#entries[0])
+    places.push(writer.position - this.#start)
     writer.makeRoom(size * ENTRY_SIZE)
-    for (let at = 0; at < 2 * size; at++) writer.filled = writer.bytes.writeUInt32LE(this.#entries[at], writer.filled)
+    const { view, filled } = writer
+    for (let at = 0; at < 2 * size; at++) view.setUint32(filled + at * WORD_SIZE, this.#entries[at], true)
+    writer.filled += size * ENTRY_SIZE
   }
 
-  /** @returns {import('./run-format').KeySection} */
-  end () {
+  /** @returns {Promise<import('./run-format').KeySection>} */
+  async end () {
     const rest = this.#count % GROUP_SIZE
     if (rest > 0) this.#endGroup(rest)
-    const fences = this.#writer.position
-    for (const { short } of this.#fences) this.#writer.addWord(short)
-    for (const { place } of this.#fences) this.#writer.addWord(place)
+    const writer = this.#writer
+    const fences = writer.position
+    for (const words of this.#fences) await writer.addEach(words.length, 1, (index) => writer.addWord(words[index]))
     return { start: this.#start, size: fences - this.#start, count: this.#count, fences, hasIds: this.#hasIds }
   }
 }
@@ -203,13 +277,14 @@ class ValueWriter {
     for (let at = 0; at < size; at++) this.#writer.addWord(this.#ordinals[at])
   }
 
-  /** @returns {import('./run-format').ValueSection} */
-  end () {
+  /** @returns {Promise<import('./run-format').ValueSection>} */
+  async end () {
     const rest = this.#count % GROUP_SIZE
     if (rest > 0) this.#endChunk(rest)
-    this.#writer.align(DOUBLE_SIZE)
-    const fences = this.#writer.position
-    for (const value of this.#fences) this.#writer.addDouble(value)
+    const writer = this.#writer
+    writer.align(DOUBLE_SIZE)
+    const fences = writer.position
+    await writer.addEach(this.#fences.length, 1, (index) => writer.addDouble(this.#fences[index]))
     return { start: this.#start, count: this.#count, fences }
   }
 }
@@ -220,11 +295,12 @@ class ValueWriter {
  * @param {string} folder
  * @param {string | null} like  a file whose owner and mode it gets, and that must be there
  * @param {{ from: number, to: number }} range
+ * @param {import('./pace').Pace} pace
  * @param {(writer: PageWriter) => Promise<object>} write  adds the sections, and gives the footer
  * @param {() => Promise<boolean>} isStillRight  called when all is written and synced, before the file gets its name
  * @returns {Promise<string | null>}  the name; null if it is not right any more
  */
-async function writeRunFile (storage, folder, like, { from, to }, write, isStillRight) {
+async function writeRunFile (storage, folder, like, { from, to }, pace, write, isStillRight) {
   // A name is never given twice: who has the old file open would not notice.
   const stem = [from, to].map((seq) => String(seq).padStart(SEQ_DIGITS, '0')).join('-')
   const name = `${stem}-${randomBytes(NAME_SIZE).toString('hex')}.run`
@@ -236,7 +312,7 @@ async function writeRunFile (storage, folder, like, { from, to }, write, isStill
   let isDone = false
   try {
     try {
-      const writer = new PageWriter(handle)
+      const writer = new PageWriter(handle, pace)
       await writer.end(await write(writer))
       // The log may be read by others than the owner of this process.
       if (like !== null) await keepOwnership(storage, like, temporary)

@@ -135,7 +135,7 @@ class MemoryLog {
       const isBefore = () => damages.length === 0 || wanted[0].seq < damages[0].from
       while (batch.length < size && wanted.length > 0 && isBefore()) batch.push(wanted.shift())
       this.scanned += batch.length
-      if (onRecords(this.toRun(batch.filter(({ bytes }) => bytes !== null))) === false) return
+      if (await onRecords(this.toRun(batch.filter(({ bytes }) => bytes !== null))) === false) return
     }
   }
 

@@ -360,7 +360,11 @@ async function scanRaw (file, openRange, { from, to, reverse = false }, { onReco
       hasEnded = run.count === 0
       const next = hasEnded ? limit : run.seqs[run.count - 1] + (reverse ? 0 : 1)
       if (reader.lost.count > count) tellDamage(next)
-      else if (!hasEnded && onRecords(run) === false) return
+      else if (!hasEnded) {
+        const answer = onRecords(run)
+        // Most give none to wait for.
+        if ((typeof answer === 'object' ? await answer : answer) === false) return
+      }
       reached = next
     }
   } catch (/** @type {any} */ err) {
