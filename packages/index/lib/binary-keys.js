@@ -89,11 +89,16 @@ class BinaryKeys {
     const objectId = ++this.#objectId
     let left = keys.length
     while (at < end) {
-      const keyTag = this.#readTag(at, end)
-      const key = this.#payload
-      const valueStart = key + (keyTag >> TYPE_BITS)
-      if ((keyTag & TYPE_MASK) !== types.string || valueStart >= end) throw DAMAGED
+      // Nearly all tags of keys have one byte.
+      let keyTag = buf[at]
+      let key = at + 1
+      if (keyTag >= 0x80) {
+        keyTag = this.#readLongTag(at, end)
+        key = this.#payload
+      }
       const size = keyTag >> TYPE_BITS
+      const valueStart = key + size
+      if ((keyTag & TYPE_MASK) !== types.string || valueStart >= end) throw DAMAGED
       for (let index = 0; index < keys.length; index++) {
         const entry = keys[index]
         const { bytes, child } = entry
@@ -180,10 +185,10 @@ class BinaryKeys {
   /** @type {(node: Node, start: number, end: number) => void} */
   #addText ({ slots, hasRange }, start, end) {
     const [buf, hasher, block] = [this.#buf, this.#hasher, /** @type {KeySink} */ (this.#block)]
+    hasher.hashBytes(this.#words, buf, start, end)
     // Invalid UTF-8 is read as U+FFFD.
-    const isPlain = isAscii(buf, start, end) || isUtf8(buf.subarray(start, end))
-    if (isPlain) hasher.hashBytes(this.#words, buf, start, end)
-    else hasher.hashText(buf.toString('utf8', start, end))
+    const isPlain = hasher.isAscii || isUtf8(buf.subarray(start, end))
+    if (!isPlain) hasher.hashText(buf.toString('utf8', start, end))
     block.addKey(slots, hasher)
     if (hasRange) addTime(slots, buf.toString('utf8', start, end), block)
   }
@@ -204,13 +209,6 @@ class BinaryKeys {
 function startsWith (buf, start, bytes) {
   for (let index = 0; index < bytes.length; index++) if (buf[start + index] !== bytes[index]) return false
   return true
-}
-
-/** @type {(buf: Uint8Array, start: number, end: number) => boolean} */
-function isAscii (buf, start, end) {
-  let bits = 0
-  for (let at = start; at < end; at++) bits |= buf[at]
-  return bits < 0x80
 }
 
 exports.BinaryKeys = BinaryKeys

@@ -12,6 +12,8 @@ const GROWN_PART = 1 / 4
 /** A run notes where a record is as a distance from the first one, in 32 bits; several runs become one. */
 const SPAN_MAX = 2 ** 28
 const ROOM_MIN = 1024
+/** A part of the keys of a full block that the next one may have more. */
+const LIKELY_MORE = 1 / 16
 /** Up to so many hashes are each searched for alone. */
 const SEARCHES_MAX = 8
 /** If a hash comes more often than once in so many, each one is looked at. */
@@ -21,17 +23,23 @@ const DENSE_GAP = 32
  * @typedef {import('./hash').Hasher} Hasher
  * @typedef {{ short: number, low: number, high: number }} Hash
  * @typedef {{ min: number, max: number }} Interval  both are inside
+ * @typedef {{ keys: number[], numbers: number[], times: number[] }} Counts  by path
  * @typedef {Pick<Block, 'addKey' | 'addNumber' | 'addTime' | 'addOdd'>} KeySink  takes the keys of one record
  */
 
 /** The hashes of one path, in the order of the records. A record has several if the path is of elements. */
 class KeyColumn {
   count = 0
-  #room = 0
-  short = new Uint32Array(0)
-  low = new Uint32Array(0)
-  high = new Uint32Array(0)
-  ordinals = new Uint32Array(0)
+  #room
+
+  /** @param {number} room  for so many */
+  constructor (room) {
+    this.#room = room
+    this.short = new Uint32Array(room)
+    this.low = new Uint32Array(room)
+    this.high = new Uint32Array(room)
+    this.ordinals = new Uint32Array(room)
+  }
 
   /** @param {Hasher} hasher @param {number} ordinal */
   add ({ short, low, high }, ordinal) {
@@ -117,8 +125,12 @@ class KeyColumn {
 /** Numbers of one path, or times, in the order of the records. */
 class ValueColumn {
   count = 0
-  values = new Float64Array(0)
-  ordinals = new Uint32Array(0)
+
+  /** @param {number} room  for so many */
+  constructor (room) {
+    this.values = new Float64Array(room)
+    this.ordinals = new Uint32Array(room)
+  }
 
   /** @param {number} value @param {number} ordinal */
   add (value, ordinal) {
@@ -150,19 +162,21 @@ class Block {
    * @param {readonly import('./paths').DeclaredPath[]} paths
    * @param {number} from  the seq where the range begins
    * @param {number} [recordsMax]
+   * @param {Counts} [likely]  of a full block before it: to grow for them in steps would take as long as to sort
    */
-  constructor (paths, from, recordsMax = RECORDS_MAX) {
+  constructor (paths, from, recordsMax = RECORDS_MAX, likely = undefined) {
     this.#recordsMax = recordsMax
+    const room = (/** @type {number | undefined} */ count = 0) => Math.ceil(count * (1 + LIKELY_MORE))
     this.from = from
     /** Where the range ends: every record before it was added. */
     this.to = from
     this.count = 0
-    this.seqs = new Float64Array(ROOM_MIN)
+    this.seqs = new Float64Array(Math.max(ROOM_MIN, likely === undefined ? 0 : recordsMax))
     /** Ordinals of records that are candidates of every query, ascending. @type {number[]} */
     this.odd = []
-    this.keys = paths.map(() => new KeyColumn())
-    this.numbers = paths.map(({ range }) => range ? new ValueColumn() : null)
-    this.times = paths.map(({ range }) => range ? new ValueColumn() : null)
+    this.keys = paths.map((_, slot) => new KeyColumn(room(likely?.keys[slot])))
+    this.numbers = paths.map(({ range }, slot) => range ? new ValueColumn(room(likely?.numbers[slot])) : null)
+    this.times = paths.map(({ range }, slot) => range ? new ValueColumn(room(likely?.times[slot])) : null)
     /** Whether nothing in it was deleted after it was added. */
     this.isClean = true
     /** Whether no more records are added. */
@@ -216,6 +230,16 @@ class Block {
   addOdd () {
     const ordinal = this.count - 1
     if (this.odd[this.odd.length - 1] !== ordinal) this.odd.push(ordinal)
+  }
+
+  /** How much is in each column. @returns {Counts} */
+  get counts () {
+    const countOf = (/** @type {{ count: number } | null} */ column) => column === null ? 0 : column.count
+    return { keys: this.keys.map(countOf), numbers: this.numbers.map(countOf), times: this.times.map(countOf) }
+  }
+
+  get isFull () {
+    return this.count === this.#recordsMax
   }
 
   /** Whether it has so many records that those of later scans go into another one. */

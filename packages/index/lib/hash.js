@@ -15,6 +15,7 @@ const NULL = 5
 const [P1, P2, P3] = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d]
 const WORD_SIZE = 4
 const ALL_BITS = 32
+const HIGH_BITS = 0x80808080
 
 /** In characters. It needs no memory of its own. */
 const SHORT_TEXT_MAX = 256
@@ -47,6 +48,8 @@ class Hasher {
     /** The long one, of 64 bits. */
     this.low = 0
     this.high = 0
+    /** Whether the bytes that `hashBytes` has hashed last are ASCII. */
+    this.isAscii = true
   }
 
   /** What the hashes depend on, for who makes them elsewhere. */
@@ -65,19 +68,24 @@ class Hasher {
     let a = this.#first ^ Math.imul(end - start, P3) ^ TEXT
     let b = this.#second + Math.imul(end - start, P1) | 0
     let at = start
+    let bits = 0
     for (const stop = end - WORD_SIZE; at <= stop; at += WORD_SIZE) {
       const word = words.getInt32(at, true)
+      bits |= word
       a = Math.imul(a ^ word, P1)
       a ^= a >>> 15
       b = Math.imul(b + word | 0, P2)
       b ^= b >>> 13
     }
     for (; at < end; at++) {
-      a = Math.imul(a ^ buf[at], P1)
+      const byte = buf[at]
+      bits |= byte
+      a = Math.imul(a ^ byte, P1)
       a ^= a >>> 15
-      b = Math.imul(b + buf[at] | 0, P2)
+      b = Math.imul(b + byte | 0, P2)
       b ^= b >>> 13
     }
+    this.isAscii = (bits & HIGH_BITS) === 0
     this.#finish(a, b)
   }
 

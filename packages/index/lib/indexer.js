@@ -33,6 +33,8 @@ class Indexer {
   #generation = 0
   /** Counts deletions and drops. */
   #lossCount = 0
+  /** Of the last block, if it was full: the next one is probably like it. @type {Block['counts'] | undefined} */
+  #likely = undefined
   /** The block that a scan is filling, and up to where. @type {{ block: Block, to: number } | null} */
   #filling = null
 
@@ -159,7 +161,7 @@ class Indexer {
     const generation = this.#generation
     const before = this.coverage.endingAt(from)
     const isOpen = before instanceof Block && !before.isSealed
-    const block = isOpen ? before : new Block(this.#paths, from, this.#tuning.recordsMax)
+    const block = isOpen ? before : new Block(this.#paths, from, this.#tuning.recordsMax, this.#likely)
     if (!isOpen) this.coverage.add(block)
     const keys = this.keys
     /** @type {{ from: number, to: number } | null} */
@@ -173,6 +175,7 @@ class Indexer {
     } finally {
       this.#filling = null
     }
+    this.#likely = block.isFull ? block.counts : undefined
     if (!isOver()) this.#endFill(block, damage, to)
   }
 
