@@ -59,6 +59,7 @@ async function lockFile (filePath, request, folder) {
     folder: request.folder === undefined ? folder : null,
     world: {
       ...files,
+      ...(process.platform === 'win32' && patientChanges(files)),
       ...(mode !== undefined && { write: (filePath, text) => files.write(filePath, text, mode) }),
       isKernelHeld,
       mark: inode === undefined ? null : inode.toString(16).padStart(16, '0'),
@@ -89,7 +90,7 @@ async function openGuard (filePath) {
       close: async () => {
         await files.close(fd)
         // If this fails, the next holder has the file already.
-        await lockFiles.unlink(guardPath).catch(() => {})
+        await patiently(() => lockFiles.unlink(guardPath)).catch(() => {})
       }
     }
   } catch (/** @type {any} */ { code }) {
@@ -488,8 +489,8 @@ const lockFiles = {
   write: (filePath, text, mode = MODE) => files.writeFile(filePath, text, { flag: 'wx', mode }),
   link: files.link,
   copy: (from, to) => files.copyFile(from, to, COPYFILE_EXCL),
-  rename: changingNames(files.rename),
-  unlink: changingNames(files.unlink),
+  rename: files.rename,
+  unlink: files.unlink,
   read: readRecord,
   list: async (filePath) => {
     const folder = path.dirname(filePath)
@@ -503,6 +504,12 @@ const lockFiles = {
   },
   createNonce
 }
+
+/** For Windows. @type {(changes: Pick<LockFiles, 'rename' | 'unlink'>) => Pick<LockFiles, 'rename' | 'unlink'>} */
+const patientChanges = ({ rename, unlink }) => ({
+  rename: (from, to) => patiently(() => rename(from, to)),
+  unlink: (filePath) => patiently(() => unlink(filePath))
+})
 
 /**
  * For systems that cannot reach names through an open folder: before a change the path must still lead to it.
@@ -550,11 +557,6 @@ function readSync (filePath) {
   } finally {
     fs.closeSync(fd)
   }
-}
-
-/** @type {<Paths extends any[]>(change: (...paths: Paths) => Promise<void>) => (...paths: Paths) => Promise<void>} */
-function changingNames (change) {
-  return process.platform === 'win32' ? (...paths) => patiently(() => change(...paths)) : change
 }
 
 // The messages that say who has a file open for writing, and what to do.
