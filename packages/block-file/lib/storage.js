@@ -228,11 +228,14 @@ function lookNow (name) {
   }
 }
 
+// Opening a FIFO to read would wait for a writer. On a file the flag does nothing; Windows has none.
+const READING_FLAGS = O_RDONLY | (O_NONBLOCK ?? 0)
+
 /** @param {string} filePath  @param {OpenOptions} options */
 async function open (filePath, { flags, createFolder, mustExist = false, isExclusive = false, mode = FILE_MODE }) {
   const isMade = flags === 'r+' && !mustExist
   if (isMade && createFolder) makeFolderSync(filePath)
-  const how = (flags === 'r' ? O_RDONLY : O_RDWR) | (isMade ? O_CREAT : 0) | (isExclusive ? LOCKING_FLAGS : 0)
+  const how = (flags === 'r' ? READING_FLAGS : O_RDWR) | (isMade ? O_CREAT : 0) | (isExclusive ? LOCKING_FLAGS : 0)
   let fd
   try {
     fd = await files.open(filePath, how, mode)
@@ -252,7 +255,7 @@ async function open (filePath, { flags, createFolder, mustExist = false, isExclu
 /** @param {string} filePath  @param {OpenOptions} options */
 function openSync (filePath, { flags, mustExist = false, mode = FILE_MODE }) {
   const isMade = flags === 'r+' && !mustExist
-  const fd = fs.openSync(filePath, (flags === 'r' ? O_RDONLY : O_RDWR) | (isMade ? O_CREAT : 0), mode)
+  const fd = fs.openSync(filePath, (flags === 'r' ? READING_FLAGS : O_RDWR) | (isMade ? O_CREAT : 0), mode)
   try {
     const stat = fs.fstatSync(fd, { bigint: true })
     if (!stat.isFile()) throw notAFile(filePath, stat)

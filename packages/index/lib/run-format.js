@@ -31,8 +31,8 @@ const RUN_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run$/
 const UNFINISHED_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run\.new$/
 /** Codes of a file or a folder that is not there. */
 const MISSING = ['ENOENT', 'ENOTDIR']
-/** Codes of a run that this process may not read, such as one of another user, or that is no file. */
-const UNREADABLE = ['EACCES', 'EPERM', 'EISDIR']
+/** Codes of a run that this process may not read, such as one of another user, or that is no file: a folder, a FIFO. */
+const UNREADABLE = ['EACCES', 'EPERM', 'EISDIR', 'ERR_INVALID_ARGUMENT']
 /** Larger footers are damaged. */
 const FOOTER_SIZE_MAX = 1024 * 1024
 /** Runs are not merged beyond it: places in a section have 31 bits. */
