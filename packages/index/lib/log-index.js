@@ -103,6 +103,8 @@ class LogIndex {
   #loadedMs = -Infinity
   /** The background work that is running. @type {Promise<void> | null} */
   #work = null
+  /** Those who wait until nothing is left to do before an end. @type {Array<{ end: number, tell: () => void }>} */
+  #waiting = []
   /** @type {NodeJS.Timeout | null} */
   #timer = null
   /** @type {Error | null} */
@@ -266,11 +268,15 @@ class LogIndex {
    */
   async compacted (hasChanged = true) {
     const runs = hasChanged ? this.#indexer.reset() : []
-    this.#isPaused = false
-    this.#recent?.stop()
-    await this.#settled()
-    if (hasChanged) await this.#folder.empty(runs)
-    this.#wake(0)
+    try {
+      // What is under way ends soon, because it is paused.
+      await this.#settled()
+      if (hasChanged) await this.#folder.empty(runs)
+    } finally {
+      this.#isPaused = false
+      this.#recent?.stop()
+      this.#wake(0)
+    }
   }
 
   /**
@@ -296,13 +302,14 @@ class LogIndex {
 
   /** Waits until all that is readable now is in the index, and what is durable is in runs. */
   async ready () {
+    // A log that grows as fast as it is indexed has no end but that of now.
+    const { end } = this.#host
     await this.#opened
     this.#failure = null
     await this.#loadAgain()
     while (!this.#isClosed && !this.#isPaused) {
-      this.#wake(0)
-      await this.#settled()
-      if (!this.#isBehind() || this.#failure !== null) break
+      await this.#reached(end)
+      if (this.#indexer.nextGap(end) === null || this.#failure !== null) break
     }
     if (this.#failure !== null && !this.#isClosed) throw this.#failure
   }
@@ -352,7 +359,7 @@ class LogIndex {
     await this.#settled()
     for (const run of runs) await run.close()
     // Such as those of segments that were just dropped.
-    await this.#folder.clean().catch(() => {})
+    await this.#clean()
     await this.#folder.close()
   }
 
@@ -393,21 +400,53 @@ class LogIndex {
     await this.#opened
     // What the caller does in this turn comes first.
     await new Promise((resolve) => { setImmediate(resolve) })
-    try {
-      do {
-        this.#isAwoken = false
-        if (performance.now() - this.#loadedMs >= LOOK_MS) await this.#loadAgain()
-        // What is appended meanwhile waits for its turn: a few records at a time would cost much.
-        const { end } = this.#host
-        while (!this.#isClosed && !this.#isPaused && await this.#step(end));
-        // What cannot be removed, as while somebody has it open on Windows, is tried again with the next work.
-        await this.#folder.clean().catch(() => {})
-      } while (this.#isAwoken)
-    } catch (err) {
-      this.#noteFailure(err)
-    } finally {
-      this.#work = null
+    do {
+      this.#isAwoken = false
+      await this.#pass().catch((err) => {
+        this.#noteFailure(err)
+        this.#tell(this.#waiting)
+      })
+    } while (this.#isAwoken)
+    this.#work = null
+  }
+
+  async #pass () {
+    if (performance.now() - this.#loadedMs >= LOOK_MS) await this.#loadAgain()
+    // What is appended meanwhile waits for its turn: a few records at a time would cost much.
+    const { end } = this.#host
+    while (!this.#isClosed && !this.#isPaused) {
+      const waiting = [...this.#waiting]
+      // Who waits does not wait for what came later.
+      const next = Math.min(end, ...waiting.map(({ end }) => end))
+      if (await this.#step(next)) continue
+      await this.#clean()
+      this.#tell(waiting.filter(({ end }) => end <= next))
+      if (next === end) return
     }
+    await this.#clean()
+    this.#tell(this.#waiting)
+  }
+
+  /** What cannot be removed, as while somebody has it open on Windows, is tried again with the next work. */
+  async #clean () {
+    await this.#folder.clean().catch(() => {})
+  }
+
+  /**
+   * Waits until nothing is left to do before an end, or something fails. The index is neither closed nor paused.
+   * @param {number} end
+   */
+  async #reached (end) {
+    await new Promise((/** @type {(value?: undefined) => void} */ resolve) => {
+      this.#waiting.push({ end, tell: resolve })
+      this.#wake(0)
+    })
+  }
+
+  /** @param {Array<{ end: number, tell: () => void }>} reached */
+  #tell (reached) {
+    this.#waiting = this.#waiting.filter((waiter) => !reached.includes(waiter))
+    for (const { tell } of reached) tell()
   }
 
   /** @param {unknown} err */
