@@ -16,6 +16,7 @@ const SPAN_SIZE_MIN = 16 * 1024
 // wait at the end, because there may be many.
 const SMALL_SPAN_SIZE_MAX = 64 * 1024
 const NOTHING = Buffer.alloc(0)
+const NO_VIEW = new DataView(new ArrayBuffer(0))
 
 /** @typedef {import('./whole-io').OpenFile} OpenFile */
 
@@ -36,6 +37,8 @@ class SpanReader {
     this.#rewriteCount = file.rewriteCount
     /** @type {Buffer} `buffer[0]` is the byte at `start`. Valid until the next load */
     this.buffer = NOTHING
+    /** Of the buffer. @type {DataView} */
+    this.view = NO_VIEW
     /** Position in the file of the first byte in the window. */
     this.start = 0
     /** Position in the file after the last byte in the window. */
@@ -115,6 +118,7 @@ class SpanReader {
     this.#spanSizeMax = SMALL_SPAN_SIZE_MAX
     this.#spanSize = SPAN_SIZE_MIN
     this.buffer = NOTHING
+    this.view = NO_VIEW
     this.forget()
   }
 
@@ -152,6 +156,7 @@ class SpanReader {
     const next = allocateShared(this.#givesBuffers ? size : Math.max(size, roomSize))
     this.buffer.copy(next, keptTarget, keptStart, keptStart + kept)
     this.buffer = next
+    this.view = new DataView(next.buffer)
   }
 
   /**
@@ -233,7 +238,8 @@ class Peeker {
     this._admission = new Admission(file.cache)
     /** Memory with the bytes of the last look, valid until the next read, write or await. @type {Buffer} */
     this.bytes = NOTHING
-    this.view = toView(NOTHING)
+    /** Of the bytes. @type {DataView} */
+    this.view = NO_VIEW
     /** Position in `bytes` of the first byte of the last look. */
     this.offset = 0
     /** How many bytes there are. */
@@ -288,11 +294,6 @@ class Peeker {
     const { bytes, _slab: slab } = this
     return bytes === slab.bytes ? slab.take(start, end) : slab.copy(bytes, start, end)
   }
-}
-
-/** @param {Buffer} buf */
-function toView (buf) {
-  return new DataView(buf.buffer, buf.byteOffset, buf.length)
 }
 
 exports.SpanReader = SpanReader

@@ -14,7 +14,6 @@ const ENTRY = Object.freeze({ ENTERED: 0, NEEDS_BYTES: 1, AT_END: 2, DAMAGED: 3 
 const UNKNOWN = -1
 // For less, one sum per chunk is quicker: the tables for a common sum take 1 to 4 ms, once.
 const PROVEN_SIZE_MIN = 2 * PAGE_SIZE
-const NO_VIEW = new DataView(new ArrayBuffer(0))
 
 /**
  * @typedef {import('./chunk-header').Rules} Rules
@@ -24,8 +23,9 @@ const NO_VIEW = new DataView(new ArrayBuffer(0))
  */
 
 /**
- * Bytes of the file, from position `start` to `end`. The cursor's caller fills it.
- * @typedef {{ readonly buffer: Buffer, readonly start: number, readonly end: number, forget: () => void }} Window
+ * Bytes of the file, from position `start` to `end`. The cursor's caller fills it. `view` shows `buffer`.
+ * @typedef {{ readonly buffer: Buffer, readonly view: DataView, readonly start: number, readonly end: number,
+ *   forget: () => void }} Window
  */
 
 /**
@@ -43,10 +43,6 @@ class ChunkCursor {
     this._rules = rules
     this._unfinished = unfinished
     this.window = window
-    /** @type {DataView} */
-    this.view = NO_VIEW
-    /** @type {Buffer | null} the buffer that `view` shows */
-    this._viewed = null
     /** The header of the chunk that was entered last. */
     this.header = new ChunkHeader()
     /** Physical position of the next byte. */
@@ -121,18 +117,11 @@ class ChunkCursor {
     this._chainCrc = chainCrc
   }
 
-  /** Whether the window holds the bytes from `at` to `end`. @type {(end: number) => boolean} */
+  /** Whether the window holds the bytes from `at` to `end`, which `need` counts. @type {(end: number) => boolean} */
   holds (end) {
-    const { window } = this
-    this._lookAgain()
-    return window.start <= this.at && window.end >= end && window.start < window.end
-  }
-
-  /** The caller has filled the window, or failed to. @type {(err: Error | null) => void} */
-  noteLoaded (err) {
-    // The proven bytes are gone from the window.
-    if (err) this.proveNone(0)
-    this._lookAgain()
+    const { window, at } = this
+    this.need = end - at
+    return window.start <= at && window.end >= end && window.start < window.end
   }
 
   /** Enters the next chunk. The log ends at `limit`. Returns one of ENTRY. @type {(limit: number) => number} */
@@ -142,7 +131,7 @@ class ChunkCursor {
     let room = PAGE_SIZE - this.at % PAGE_SIZE
     if (room < CHUNK_SIZE_MIN) {
       const fillerEnd = Math.min(limit, this.at + room)
-      if (!this._holdsNext(fillerEnd)) return ENTRY.NEEDS_BYTES
+      if (!this.holds(fillerEnd)) return ENTRY.NEEDS_BYTES
       const { buffer, start } = this.window
       if (!isZero(buffer, this.at - start, fillerEnd - start)) return this._fail(this.at + room, 'FILLER')
       this.at = this.chunkEnd = fillerEnd
@@ -150,11 +139,18 @@ class ChunkCursor {
       room = PAGE_SIZE
     }
     const pageEnd = Math.min(limit, this.at + room)
-    if (!this._holdsNext(pageEnd)) return ENTRY.NEEDS_BYTES
+    if (!this.holds(pageEnd)) return ENTRY.NEEDS_BYTES
     if (pageEnd - this.at < CHUNK_HEADER_SIZE) return this._fail(pageEnd, 'HEADER')
     const fault = this._check(pageEnd, this._provesTogether && this._isProven(limit))
     if (fault !== null) return this._fail(pageEnd, fault)
-    this._goInto()
+    const { header, at } = this
+    this.chunkStart = at
+    this.chunkEnd = at + CHUNK_HEADER_SIZE + header.size
+    this.shift = header.position - at
+    this._chainCrc = header.chainCrc
+    this._epoch = header.epoch
+    this.erasedCount += header.erasedCount
+    this.at = at + CHUNK_HEADER_SIZE + header.continued
     return ENTRY.ENTERED
   }
 
@@ -167,7 +163,7 @@ class ChunkCursor {
 
   /** Whether the header of the chunk that cannot be entered is whole. */
   get hasHeader () {
-    const { window: { buffer, start, end }, view, at, shift } = this
+    const { window: { buffer, view, start, end }, at, shift } = this
     return at + CHUNK_HEADER_SIZE <= end && isHeaderAt(buffer, view, at - start, at + shift, this._rules)
   }
 
@@ -175,7 +171,7 @@ class ChunkCursor {
   /** @type {(limit: number) => number} */
   findNextHeader (limit) {
     const pageEnd = Math.min(limit, endOfPage(this.at))
-    const { window: { buffer, start, end }, view, shift } = this
+    const { window: { buffer, view, start, end }, shift } = this
     const last = Math.min(pageEnd, end) - CHUNK_HEADER_SIZE
     // Without this, a file of zeros would be searched byte by byte.
     const isHeld = this.at >= start && last >= this.at
@@ -195,7 +191,11 @@ class ChunkCursor {
     this.proveNone(this.window.end)
   }
 
-  /** Sums the chunks up to `end` one by one, because one of them is damaged. @type {(end: number) => void} */
+  /**
+   * Sums the chunks up to `end` one by one, because one of them is damaged; after 0 all that follow are proven again,
+   * because the window has lost its bytes.
+   * @type {(end: number) => void}
+   */
   proveNone (end) {
     this._run?.forget(end)
   }
@@ -207,23 +207,9 @@ class ChunkCursor {
     return false
   }
 
-  /** The window may have a new buffer. */
-  _lookAgain () {
-    const { buffer } = this.window
-    if (buffer === this._viewed) return
-    this._viewed = buffer
-    this.view = new DataView(buffer.buffer)
-  }
-
-  /** @param {number} end */
-  _holdsNext (end) {
-    this.need = end - this.at
-    return this.holds(end)
-  }
-
   /** Whether a common checksum has proven the chunk at `at`. @type {(limit: number) => boolean} */
   _isProven (limit) {
-    const { window: { buffer, start, end }, view, at } = this
+    const { window: { buffer, view, start, end }, at } = this
     if (this._run === null || at >= this._run.triedEnd) {
       const heldEnd = Math.min(end, limit)
       if (heldEnd - at < PROVEN_SIZE_MIN) return false
@@ -235,7 +221,7 @@ class ChunkCursor {
 
   /** @type {(pageEnd: number, isProven: boolean) => Fault | null} */
   _check (pageEnd, isProven) {
-    const { window: { buffer, start }, view, header, at } = this
+    const { window: { buffer, view, start }, header, at } = this
     const entries = this._unfinished.get(at)
     if (entries) finishChunk(entries, buffer.subarray(at - start, pageEnd - start), this._rules)
     // Finishing a deletion changes bytes, so what was proven before does not count.
@@ -244,18 +230,6 @@ class ChunkCursor {
     if (fault !== null) return fault
     if (this._chainCrc !== UNKNOWN && header.previous !== this._chainCrc) return 'LINK'
     return header.epoch < this._epoch ? 'EPOCH' : null
-  }
-
-  /** The chunk at `at` is good: enters it. */
-  _goInto () {
-    const { header, at } = this
-    this.chunkStart = at
-    this.chunkEnd = at + CHUNK_HEADER_SIZE + header.size
-    this.shift = header.position - at
-    this._chainCrc = header.chainCrc
-    this._epoch = header.epoch
-    this.erasedCount += header.erasedCount
-    this.at = at + CHUNK_HEADER_SIZE + header.continued
   }
 
   /** @type {(end: number, fault: Fault) => number} */

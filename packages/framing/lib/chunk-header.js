@@ -150,7 +150,8 @@ function checkChunk (bytes, view, offset, physical, end, rules, header, isProven
 /** @type {(header: ChunkHeader, physical: number, rules: Rules) => boolean} */
 function isInPlace ({ position, continued, flags }, physical, { shift, hasGaps }) {
   if (continued > 0 && (physical % PAGE_SIZE !== 0 || flags & CHUNK_FLAGS.BEHIND_LOSS)) return false
-  return hasGaps ? position >= physical + shift : isAhead(position, physical + shift)
+  const least = physical + shift
+  return position === least || (hasGaps ? position > least : isAhead(position, least))
 }
 
 // Whether a chunk can be at `position`: at `least`, or any number of skipped reservations further on.

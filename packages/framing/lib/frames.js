@@ -32,7 +32,7 @@ function findReach (cursor, size, recordEnd, limit) {
   // The last page is needed as a whole, because it is checked as a whole.
   const end = Math.min(limit, endOfPage(recordEnd - 1))
   if (cursor.holds(end)) return end
-  const { at, chunkEnd, view, window: { start } } = cursor
+  const { at, chunkEnd, window: { view, start } } = cursor
   let rest = size - (chunkEnd - at - LENGTH_SIZE)
   let page = endOfPage(at)
   while (cursor.holds(page + CHUNK_HEADER_SIZE)) {

@@ -20,7 +20,8 @@ const TWO_32 = 2 ** 32
  */
 
 /**
- * @typedef {{ buffer: Buffer, start: number, end: number }} Window  bytes of the file, from position start to end
+ * @typedef {{ buffer: Buffer, view: DataView, start: number, end: number }} Window  bytes of the file, from position
+ *   `start` to `end`; `view` shows `buffer`
  */
 
 /**
@@ -77,19 +78,18 @@ class OffsetFraming {
   /**
    * Collects the undeleted records whose frames begin at `walk.position` or behind, and before `stop`.
    * @param {Window} window
-   * @param {DataView} view  of the window's buffer
    * @param {Walk} walk  in and out
    * @param {number} stop
    * @param {number} fileEnd  where the last frame of the log ends
    * @param {RecordRun} chunk  gets records until it is full
    */
-  walkForward (window, view, walk, stop, fileEnd, chunk) {
-    const { buffer, start: base } = window
+  walkForward (window, walk, stop, fileEnd, chunk) {
+    const { buffer, view, start: base } = window
     const { overhead, trailerSize } = this
     const held = window.end - base
     const stopOffset = Math.min(stop, fileEnd) - base
     walk.need = 0
-    let offset = this._walkOrdinary(window, view, walk, stopOffset, chunk)
+    let offset = this._walkOrdinary(window, walk, stopOffset, chunk)
     while (offset < stopOffset && !chunk.isFull) {
       if (offset + FRAME_HEAD_SIZE > held) {
         if (base + offset + overhead > fileEnd) walk.error = this._pastEnd(base + offset, fileEnd)
@@ -117,9 +117,9 @@ class OffsetFraming {
 
   // Passes the ordinary frames from `walk.position` on, which are nearly all. `walkForward` judges the frame at which
   // this stops. Returns that frame's offset in the window.
-  /** @type {(window: Window, view: DataView, walk: Walk, stopOffset: number, chunk: RecordRun) => number} */
+  /** @type {(window: Window, walk: Walk, stopOffset: number, chunk: RecordRun) => number} */
   // eslint-disable-next-line complexity -- the hot loop of legacy scans
-  _walkOrdinary ({ buffer, start: base, end }, view, { position, maxRecordSize }, stopOffset, chunk) {
+  _walkOrdinary ({ buffer, view, start: base, end }, { position, maxRecordSize }, stopOffset, chunk) {
     const { overhead, trailerSize, endSize } = this
     // Positions may be doubles. If offsets were too, each frame would convert them to integers again.
     const held = end - base | 0
@@ -155,13 +155,12 @@ class OffsetFraming {
   /**
    * Collects the undeleted records whose frames end at `walk.position` or before, last first, down to seq `stop`.
    * @param {Window} window
-   * @param {DataView} view  of the window's buffer
    * @param {Walk} walk  in and out; its position becomes the start of the last frame
    * @param {number} stop  the lowest wanted seq
    * @param {RecordRun} chunk
    */
-  walkBackward (window, view, walk, stop, chunk) {
-    const { buffer, start: base } = window
+  walkBackward (window, walk, stop, chunk) {
+    const { buffer, view, start: base } = window
     const { overhead, trailerSize } = this
     let frameEnd = walk.position - base
     walk.need = 0

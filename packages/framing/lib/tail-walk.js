@@ -134,7 +134,7 @@ class TailWalk {
 
   /** How many positions are left out in the entered chunk. */
   #measureGaps () {
-    const { at, chunkEnd, view, window: { start } } = this.cursor
+    const { at, chunkEnd, window: { view, start } } = this.cursor
     this.#frames.count(view, at - start, chunkEnd - start, 0)
     return this.#hasGaps ? this.#frames.gapSize : 0
   }

@@ -42,7 +42,8 @@ function makeLog (commitCount) {
 }
 
 function walk (bytes, slot) {
-  const window = { buffer: bytes, start: 0, end: bytes.length, forget: () => {} }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  const window = { buffer: bytes, view, start: 0, end: bytes.length, forget: () => {} }
   const walk = new TailWalk(window, { rules: RULES, unfinished: new Map() }, slot, bytes.length)
   if (!walk.run()) throw new Error('all bytes are there')
   return walk.report()

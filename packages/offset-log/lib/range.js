@@ -99,45 +99,48 @@ const LENIENT = ['stream', 'scan']
  * @returns {Range}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
-function parseRange (call, options, isStrict) {
-  try {
-    return parse(options, isStrict || !LENIENT.includes(call) ? KNOWN[call] : null)
-  } catch (err) {
-    const isMisuse = err instanceof TypeError && 'code' in err && err.code === 'ERR_INVALID_ARGUMENT'
-    throw isMisuse ? misuse(`${call}: ${err.message.replace(/^options: /, '')}`) : err
-  }
-}
-
-/** @type {(options: ReadOptions | undefined, known: string[] | null) => Range} null in `known` accepts any name */
-function parse (options = {}, known) {
-  if (options === null || typeof options !== 'object') throw misuse(`expected options, got ${typeof options}`)
-  if (known !== null) checkNames('options', options, known)
-  const skipsDamage = parseSkipping('onCorrupt', options.onCorrupt)
-  const skipsRetained = Boolean(parseSkipping('onRetained', options.onRetained))
+function parseRange (call, options = {}, isStrict) {
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${typeof options}`)
+  if (isStrict || !LENIENT.includes(call)) checkNames(call, options, KNOWN[call])
+  const skipsDamage = parseSkipping(`${call}: onCorrupt`, options.onCorrupt)
+  const skipsRetained = Boolean(parseSkipping(`${call}: onRetained`, options.onRetained))
   const old = options.old !== false
   const live = Boolean(options.live) || !old
   const reverse = Boolean(options.reverse)
-  if (live && reverse) throw misuse('a live stream cannot be reversed; leave out live, old or reverse')
-  const where = options.where === undefined ? null : loadWhere().parseWhere(options.where)
-  const signal = options.signal === undefined ? null : parseSignal('options', options.signal)
-  const { from, stop } = parseBounds(options)
+  if (live && reverse) throw misuse(`${call}: a live stream cannot be reversed; leave out live, old or reverse`)
+  const where = options.where === undefined ? null : parseFilter(call, options.where)
+  const signal = options.signal === undefined ? null : parseSignal(call, options.signal)
+  const { from, stop } = parseBounds(call, options)
   // An empty range never gets a record, so even a live stream of it ends at once, and no file is read.
-  const limit = Math.min(parseLimit(options.limit), from < stop ? Infinity : 0)
+  const limit = Math.min(parseLimit(call, options.limit), from < stop ? Infinity : 0)
   return { from, stop, reverse, live, old, limit, where, skipsDamage, skipsRetained, signal }
 }
 
-/** @type {(name: string, value: unknown) => boolean | undefined} */
-function parseSkipping (name, value) {
+/** @type {(what: string, value: unknown) => boolean | undefined} */
+function parseSkipping (what, value) {
   if (value === undefined) return undefined
   if (value === 'error' || value === 'skip') return value === 'skip'
-  throw misuse(`${name} must be "error" or "skip", got ${String(value)}`)
+  throw misuse(`${what} must be "error" or "skip", got ${String(value)}`)
 }
 
-/** Seqs are integers, so each bound is rounded to an integer that means the same. @param {ReadOptions} options */
-function parseBounds ({ gt, gte, lt, lte }) {
+/** @type {(call: string, where: unknown) => import('@millrace/where').Filter[]} */
+function parseFilter (call, where) {
+  try {
+    return loadWhere().parseWhere(where)
+  } catch (err) {
+    const isMisuse = err instanceof TypeError && 'code' in err && err.code === 'ERR_INVALID_ARGUMENT'
+    throw isMisuse ? misuse(`${call}: ${err.message}`) : err
+  }
+}
+
+/**
+ * Seqs are integers, so each bound is rounded to an integer that means the same.
+ * @type {(call: string, options: ReadOptions) => Pick<Range, 'from' | 'stop'>}
+ */
+function parseBounds (call, { gt, gte, lt, lte }) {
   for (const [name, bound] of Object.entries({ gt, gte, lt, lte })) {
     if (bound === undefined || bound === null || (typeof bound === 'number' && !Number.isNaN(bound))) continue
-    throw misuse(`${name} must be a number, got ${String(bound)}`)
+    throw misuse(`${call}: ${name} must be a number, got ${String(bound)}`)
   }
   return {
     from: Math.max(0, Math.ceil(gte ?? 0), Math.floor(gt ?? -1) + 1),
@@ -145,11 +148,11 @@ function parseBounds ({ gt, gte, lt, lte }) {
   }
 }
 
-/** @param {unknown} limit */
-function parseLimit (limit) {
+/** @type {(call: string, limit: unknown) => number} */
+function parseLimit (call, limit) {
   if (limit === undefined || limit === null || limit === -1) return Infinity
   if (typeof limit === 'number' && limit >= 0 && (Number.isInteger(limit) || limit === Infinity)) return limit
-  throw misuse(`limit must be a whole number, or -1 for none, got ${String(limit)}`)
+  throw misuse(`${call}: limit must be a whole number, or -1 for none, got ${String(limit)}`)
 }
 
 const NO_RECORDS = new RecordRun()
@@ -172,6 +175,7 @@ const SHORT_COUNT_MAX = 3
  */
 class RangeReader {
   #file
+  /** What is left of the range; its bounds move with what is delivered. */
   #range
   #isWanted
   /** @type {import('./load').Store} */
@@ -189,12 +193,11 @@ class RangeReader {
   #shortCount = 0
   /** Of a file with a dictionary: what is delivered. @type {UnpackedRun | null} */
   #unpacked = null
-  /** What that was unpacked from. @type {RecordRun} */
-  #packed = NO_RECORDS
+  /** What the reader delivered last, before it was unpacked. @type {RecordRun} */
+  #read = NO_RECORDS
   /** Where records of it cannot be unpacked, and were counted. @type {number[]} */
   #lostIndexes = []
   // Of the call of `next` in progress; there is at most one.
-  #leftBefore = { lowest: 0, stop: 0 }
   #logEnd = 0
   /** @type {NextCallback} */
   #cb = () => {}
@@ -241,14 +244,12 @@ class RangeReader {
    *   the end
    */
   next (logEnd, cb) {
-    const reader = /** @type {StoreReader} */ (this.#reader)
-    this.#leftBefore = reader.left
     this.#logEnd = logEnd
     this.#cb = cb
     const failure = this.#unpacked?.failure ?? null
     if (failure !== null) cb(failure)
     else if (this.#store.isReplaced) this.#goOnInNewFile()
-    else reader.next(Math.max(logEnd, this.#endAtReplacement), this.#found)
+    else /** @type {StoreReader} */ (this.#reader).next(Math.max(logEnd, this.#endAtReplacement), this.#found)
   }
 
   /** @type {NextCallback} */
@@ -256,8 +257,13 @@ class RangeReader {
     if (this.#store.isReplaced) return this.#goOnInNewFile()
     if (err !== null && this.#readsAgain(err)) return
     this.#shortCount = 0
+    if (err || !records || records.count === 0) return this.#cb(err, records)
     const { words } = this.#store
-    if (err || !records || records.count === 0 || words === null) this.#cb(err, records)
+    this.#read = records
+    const last = records.seqs[records.count - 1]
+    if (this.#range.reverse) this.#range.stop = last
+    else this.#range.from = last + 1
+    if (words === null) this.#cb(null, records)
     else this.#deliver(this.#unpack(records, words))
   }
 
@@ -269,16 +275,15 @@ class RangeReader {
       this.#countLost(index, 1)
     }
     const run = (this.#unpacked ??= new UnpackedRun())
-    this.#packed = records
     this.#lostIndexes = []
     const { maxRecordSize } = this.#file
     run.fill(records, words, { maxRecordSize, keepsBytes, onLost: skipsDamage ? onLost : null })
     return run
   }
 
-  /** @type {(index: number, sign: 1 | -1) => void} `index`: of a record in the packed run */
+  /** @type {(index: number, sign: 1 | -1) => void} `index`: of a record in `#read` */
   #countLost (index, sign) {
-    const { starts, ends } = this.#packed
+    const { starts, ends } = this.#read
     this.#lost.count += sign
     this.#lost.size += sign * (ends[index] - starts[index])
   }
@@ -302,15 +307,12 @@ class RangeReader {
   }
 
   #goOnInNewFile () {
-    const { lowest, stop } = this.#leftBefore
     this.#file.replacement.wait((err) => {
       if (err) return this.#cb(err)
       const range = this.#range
       const { end } = this.#file
       this.#lost = this.lost
       this.#reader = null
-      range.from = Math.max(range.from, lowest)
-      range.stop = Math.min(range.stop, stop)
       // A live stream ends nowhere: what was appended meanwhile it reads too.
       if (this.#logEnd < end && !range.live) range.stop = Math.min(range.stop, this.#logEnd)
       this.#endAtReplacement = end
@@ -330,14 +332,16 @@ class RangeReader {
 
   /** Continues from a delivered record, with bytes read again. @param {number} index  in the run */
   rewindTo (index) {
-    const run = this.#unpacked
-    if (run === null) return this.#reader?.rewindTo(index)
-    const packedIndex = this.#packed.seqs.indexOf(run.seqs[index])
+    const seq = (this.#unpacked ?? this.#read).seqs[index]
+    if (this.#range.reverse) this.#range.stop = seq + 1
+    else this.#range.from = seq
+    if (this.#unpacked === null) return this.#reader?.rewindTo(index)
+    this.#unpacked.failure = null
+    const packedIndex = this.#read.seqs.indexOf(seq)
     // They are met again, and counted then.
     for (const lostIndex of this.#lostIndexes) if (lostIndex > packedIndex) this.#countLost(lostIndex, -1)
     this.#lostIndexes = []
     this.#reader?.rewindTo(packedIndex)
-    run.failure = null
   }
 
   /** Called when a live stream has caught up. From then on the bytes of delivered records are not kept. */
@@ -349,10 +353,10 @@ class RangeReader {
 
 /** @type {(file: LogFile, range: Range, cb: (err: Error | null, reader?: RangeReader) => void) => void} */
 function openRange (file, range, cb) {
-  const { codec } = file
+  const { codec, store } = file
   const skipsDamage = range.skipsDamage ?? file.skipsDamage
-  const err = checkSkipping(file, skipsDamage)
-  if (err) return cb(err)
+  // Refused in a framing that cannot.
+  if (skipsDamage && !store.supports.onCorrupt) return cb(cannotSkip(store))
   let isWanted
   try {
     isWanted = codec.compile(range.where)
@@ -363,14 +367,12 @@ function openRange (file, range, cb) {
   new RangeReader(file, /** @type {Range & { skipsDamage: boolean }} */ (range), isWanted).open(cb)
 }
 
-/** Refuses to skip damage in a framing that cannot. @type {(file: LogFile, skipsDamage: boolean) => LogError | null} */
-function checkSkipping ({ store }, skipsDamage) {
-  if (!skipsDamage || store.supports.onCorrupt) return null
+/** @param {import('./load').Store} store */
+function cannotSkip (store) {
   return new LogError('ERR_NOT_SUPPORTED', `onCorrupt: with damage in ${store.name}, the next record cannot be found; ` +
     'leave onCorrupt out')
 }
 
 exports.parseRange = parseRange
 exports.RangeReader = RangeReader
-exports.checkSkipping = checkSkipping
 exports.openRange = openRange

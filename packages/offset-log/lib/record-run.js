@@ -21,7 +21,8 @@ class RecordRun {
     /** Has the records' bytes, and other bytes between them. @type {Buffer} */
     this.buffer = NOTHING
     this._capacity = capacity
-    this._wasFull = false
+    /** Whether it got as many records as it has room for, even if a filter has left fewer. */
+    this.isFull = false
     this.seqs = new Float64Array(capacity)
     /** Record `i` is the bytes of `buffer` from `starts[i]` to `ends[i]`. */
     this.starts = new Uint32Array(capacity)
@@ -30,13 +31,9 @@ class RecordRun {
     this._picked = NO_INDEXES
   }
 
-  get isFull () {
-    return this.count === this._capacity
-  }
-
   clear () {
-    if (this._wasFull && this._capacity < RECORD_COUNT_MAX) this._grow()
-    this._wasFull = false
+    if (this.isFull && this._capacity < RECORD_COUNT_MAX) this._grow()
+    this.isFull = false
     this.count = 0
   }
 
@@ -53,13 +50,13 @@ class RecordRun {
     this.seqs[index] = seq
     this.starts[index] = start
     this.ends[index] = end
-    if (this.count === this._capacity) this._wasFull = true
+    this.isFull = this.count === this._capacity
   }
 
   /** Notes that the arrays were filled directly. @param {number} count  of all records, earlier ones included */
   take (count) {
     this.count = count
-    if (count === this._capacity) this._wasFull = true
+    this.isFull = count === this._capacity
   }
 
   /**

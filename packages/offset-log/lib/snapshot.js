@@ -214,7 +214,7 @@ async function copyOffset ({ blocks, framing, end }, output, onProgress) {
     do {
       const { position } = walk
       records.clear()
-      framing.walkForward(window, new DataView(window.buffer.buffer), walk, Infinity, end, records)
+      framing.walkForward(window, walk, Infinity, end, records)
       output.append(window.buffer.subarray(position - window.start, walk.position - window.start))
     } while (records.count > 0 && walk.position < end)
     onProgress(walk.position)

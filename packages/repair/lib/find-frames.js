@@ -25,7 +25,6 @@ class FrameSearch {
   #fileSize
   #earlier
   #window
-  #view
   /** The next position at which a frame may end. */
   #at
 
@@ -44,7 +43,6 @@ class FrameSearch {
     this.#fileSize = fileSize
     this.#earlier = earlier
     this.#window = window
-    this.#view = new DataView(window.buffer.buffer)
     this.#at = from + framing.overhead
   }
 
@@ -54,10 +52,8 @@ class FrameSearch {
     const { trailerSize } = this.#framing
     while (this.#at <= fileSize) {
       const start = this.#at - trailerSize
-      if (start < window.start || this.#at > window.end) {
-        await promisesOf(window).loadForward(start, trailerSize + 1, fileSize)
-        if (this.#view.buffer !== window.buffer.buffer) this.#view = new DataView(window.buffer.buffer)
-      }
+      const isHeld = start >= window.start && this.#at <= window.end
+      if (!isHeld) await promisesOf(window).loadForward(start, trailerSize + 1, fileSize)
       if (!this.#findEnd()) continue
       const place = await this.#findFrameBefore(this.#at++)
       if (place !== null) return place
@@ -67,8 +63,8 @@ class FrameSearch {
 
   /** @returns {boolean}  whether the bytes in front of the position where the search stopped name it */
   #findEnd () {
-    const [framing, view] = [this.#framing, this.#view]
-    const { buffer, start: base, end } = this.#window
+    const framing = this.#framing
+    const { buffer, view, start: base, end } = this.#window
     const last = Math.min(end, this.#fileSize)
     while (this.#at <= last) {
       const blockEnd = Math.min(last, this.#at + BLOCK_SIZE - 1)
@@ -90,13 +86,13 @@ class FrameSearch {
   async #findFrameBefore (end) {
     const { overhead, trailerSize } = this.#framing
     const [from, window] = [this.#from, this.#window]
-    const size = this.#view.getUint32(end - trailerSize - window.start)
+    const size = window.view.getUint32(end - trailerSize - window.start)
     const start = end - overhead - size
     if (start === from || (start === this.#earlier && start !== NOWHERE)) {
       return await this.#isFollowed(end) ? { start, end, isWhole: false } : null
     }
     if (start < from + overhead) return null
-    const headSize = start >= window.start ? this.#view.getUint32(start - window.start) : await this.#readSize(start)
+    const headSize = start >= window.start ? window.view.getUint32(start - window.start) : await this.#readSize(start)
     if (headSize !== size) return null
     // Zeros over a frame's end look like an empty frame if they leave its very last bytes.
     return size > 0 || await this.#isPreceded(start) ? { start, end, isWhole: true } : null

@@ -35,8 +35,6 @@ class OffsetSurvey {
   #onProgress
   #fileSize
   #window
-  /** @type {DataView} of the window's buffer */
-  #view = new DataView(new ArrayBuffer(0))
   #need
   /** Where the last damage began, unless it was mended; else NOWHERE. */
   #earlier = NOWHERE
@@ -102,10 +100,7 @@ class OffsetSurvey {
   #passWholeFrames () {
     const [framing, fileSize] = [this.#framing, this.#fileSize]
     const { overhead, trailerSize } = framing
-    const { buffer, start: base, end } = this.#window
-    // A search may have given the window another buffer.
-    if (this.#view.buffer !== buffer.buffer) this.#view = new DataView(buffer.buffer)
-    const view = this.#view
+    const { buffer, view, start: base, end } = this.#window
     const held = this.end >= base && this.end < end ? end - base : -Infinity
     for (;;) {
       const start = this.end

@@ -244,7 +244,6 @@ async function walkTail (blocks, source) {
   while (!walk.run()) {
     const { cursor } = walk
     await promisesOf(window).loadForward(cursor.at, cursor.need, fileSize)
-    cursor.noteLoaded(null)
   }
   return walk.report()
 }

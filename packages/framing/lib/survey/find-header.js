@@ -17,8 +17,8 @@ const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, PAGE_SIZE, endOfPage } = require('../
 // Physical position of the next header in the page, from `from` on; -1 if there is none. The window must reach to
 // `pageEnd` or the file's end. `shift`: logical position less physical position, at least.
 /** @type {(cursor: ChunkCursor, from: number, pageEnd: number, rules: Rules, shift: number) => number} */
-function findHeader ({ window, view }, from, pageEnd, rules, shift) {
-  const { buffer, start } = window
+function findHeader ({ window }, from, pageEnd, rules, shift) {
+  const { buffer, view, start } = window
   const heldEnd = Math.min(pageEnd, window.end)
   const last = Math.min(heldEnd - CHUNK_HEADER_SIZE, endOfPage(from) - CHUNK_SIZE_MIN)
   if (last < from || isZeroIn(window, from, heldEnd)) return -1

@@ -179,9 +179,9 @@ class Survey {
   }
 
   #keep () {
-    const { header, window, view, chunkStart } = this.cursor
+    const { header, window, chunkStart } = this.cursor
     this.#endLostSeqs(header, chunkStart)
-    this.#salvage.addChunk(header, window.buffer, view, chunkStart - window.start, chunkStart, false)
+    this.#salvage.addChunk(header, window.buffer, window.view, chunkStart - window.start, chunkStart, false)
     this.#noteKept(header, chunkStart)
   }
 
@@ -244,18 +244,17 @@ class Survey {
   get needsNeighbours () {
     const { cursor } = this
     const end = Math.min(this.limit, endOfPage(cursor.at) + CHUNK_HEADER_SIZE)
-    cursor.need = end - cursor.at
     return !cursor.holds(end)
   }
 
   /** Reports the damage at the cursor, keeps what can be mended, and continues behind it. */
   passDamage () {
-    const { cursor: { at, window, view, header, damage }, limit } = this
+    const { cursor: { at, window, header, damage }, limit } = this
     const pageEnd = Math.min(limit, endOfPage(at))
     if (endOfPage(at) - at < CHUNK_SIZE_MIN) return this.#passFiller(pageEnd)
     if (isZeroIn(window, at, pageEnd)) return this.#lose(WHAT.ZEROS, at, this.#findZerosEnd(pageEnd))
     if (pageEnd - at < CHUNK_HEADER_SIZE) return this.#lose(WHAT.CHUNKS, at, pageEnd)
-    if (!isHeaderWhole(window.buffer, view, at - window.start, this.#source.rules.salt)) {
+    if (!isHeaderWhole(window.buffer, window.view, at - window.start, this.#source.rules.salt)) {
       if (!this.#mend(pageEnd)) this.#loseToNextHeader(WHAT.CHUNKS, pageEnd)
       return
     }
@@ -367,18 +366,18 @@ class Survey {
 
   /** @type {(start: number) => ChunkHeader} */
   #readHeader (start) {
-    const { window, view } = this.cursor
+    const { window } = this.cursor
     const header = new ChunkHeader()
-    readChunkHeader(view, start - window.start, header)
+    readChunkHeader(window.view, start - window.start, header)
     return header
   }
 
   /** Whether the next page is linked to a chunk that does not reach to it. @type {(start: number) => boolean} */
   #isFollowedElsewhere (start) {
-    const { window, view } = this.cursor
+    const { window } = this.cursor
     const pageEnd = endOfPage(start)
     if (pageEnd + CHUNK_HEADER_SIZE > window.end) return false
-    if (!isHeaderWhole(window.buffer, view, pageEnd - window.start, this.#source.rules.salt)) return false
+    if (!isHeaderWhole(window.buffer, window.view, pageEnd - window.start, this.#source.rules.salt)) return false
     const { chainCrc, size } = this.#readHeader(start)
     return this.#readHeader(pageEnd).previous === chainCrc && withFiller(start + CHUNK_HEADER_SIZE + size) !== pageEnd
   }

@@ -41,14 +41,7 @@ async function surveyFile (blocks, source, { damage, output = null, onProgress =
   const confirmation = new Confirmation(blocks, source)
   const load = async () => {
     onProgress(cursor.at)
-    let failure = null
-    try {
-      await promisesOf(window).loadForward(cursor.at, cursor.need, survey.limit)
-    } catch (err) {
-      failure = /** @type {Error} */ (err)
-    }
-    cursor.noteLoaded(failure)
-    if (failure) throw failure
+    await promisesOf(window).loadForward(cursor.at, cursor.need, survey.limit)
   }
   /** @type {Record<number, () => Promise<void>>} */
   const answers = {

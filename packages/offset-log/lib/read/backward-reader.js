@@ -258,7 +258,7 @@ class BackwardReader extends RecordReader {
   _walkFrames (limit) {
     const { _cursor: cursor } = this
     while (cursor.chunkEnd - cursor.at >= LENGTH_SIZE) {
-      const word = cursor.view.getUint32(cursor.at - cursor.window.start)
+      const word = cursor.window.view.getUint32(cursor.at - cursor.window.start)
       const size = word & FRAME_LENGTH_MASK
       const type = word >>> 30
       if (type === FRAME_TYPES.PADDING) break

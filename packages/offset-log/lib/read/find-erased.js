@@ -23,8 +23,8 @@ class ErasedReader extends ForwardReader {
 
   /** @param {number} limit */
   _passFrame (limit) {
-    const { _cursor: { at, position, view, window }, _stop: stop } = this
-    const isErased = view.getUint32(at - window.start) >>> 30 === FRAME_TYPES.ERASED
+    const { _cursor: { at, position, window }, _stop: stop } = this
+    const isErased = window.view.getUint32(at - window.start) >>> 30 === FRAME_TYPES.ERASED
     if (isErased && position >= this.#begin && position < stop) this.erased.add(position)
     return super._passFrame(limit)
   }

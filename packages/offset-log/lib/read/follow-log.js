@@ -106,7 +106,6 @@ class TailFollower {
       const status = cursor.enter(limit)
       if (status === ENTRY.NEEDS_BYTES) {
         return this._window.loadForward(cursor.at, cursor.need, limit, (err) => {
-          cursor.noteLoaded(err)
           if (err) cb(err)
           else next()
         })
@@ -151,7 +150,7 @@ class TailFollower {
  * @returns {number}  seq of the last undeleted record that begins in the chunk, -1 if none
  */
 function findLastRecord (cursor, onWords) {
-  const { view, window: { start, buffer }, chunkEnd } = cursor
+  const { window: { view, start, buffer }, chunkEnd } = cursor
   let seq = -1
   while (chunkEnd - cursor.at >= LENGTH_SIZE) {
     const word = view.getUint32(cursor.at - start)
@@ -199,7 +198,7 @@ function followFrames (store, cb) {
     window.loadForward(walk.position, Math.max(walk.need, framing.overhead), limit, (err) => {
       if (err) return cb(err)
       run.clear()
-      framing.walkForward(window, new DataView(window.buffer.buffer), walk, Infinity, limit, run)
+      framing.walkForward(window, walk, Infinity, limit, run)
       if (run.count > 0) since = run.seqs[run.count - 1]
       next()
     })

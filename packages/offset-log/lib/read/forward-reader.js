@@ -3,12 +3,14 @@
 // the file.
 
 const {
-  ENTRY, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, assembleRecord, findReach, findRecordEnd
+  CHUNK_FLAGS, ENTRY, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, assembleRecord, findReach,
+  findRecordEnd
 } = require('@millrace/framing')
 const { seqLost } = require('../errors')
 const { RecordReader } = require('./record-reader')
 
 const { ENTERED, NEEDS_BYTES, AT_END, DAMAGED } = ENTRY
+const NO_MARK = { end: 0, shift: 0, chainCrc: 0, epoch: 0 }
 
 /**
  * @typedef {import('../record-run').RecordRun} RecordRun
@@ -28,8 +30,8 @@ class ForwardReader extends RecordReader {
     this._isPastStop = false
     /** The page where the current run begins. */
     this._walkedPage = pageStart
-    /** Where to go back to if the run must be walked again. */
-    this._walkedFrom = this._cursor.mark()
+    /** Of a reader that follows a writer: where to go back to if the run must be walked again. */
+    this._walkedFrom = NO_MARK
     /** Whether damage follows the delivered records. */
     this._isDamageNext = false
     /** The first page that was read. */
@@ -44,7 +46,8 @@ class ForwardReader extends RecordReader {
 
   /** Whether no record of the range can follow, now or later. */
   get isDone () {
-    return this._isPastStop || (this._cursor.position >= this._stop && !this._mayGoBack)
+    const { at, shift } = this._cursor
+    return this._isPastStop || (at + shift >= this._stop && !this._mayGoBack)
   }
 
   /** The padding of a compacted page may reach beyond its positions, so the next page may begin at lower ones. */
@@ -98,16 +101,14 @@ class ForwardReader extends RecordReader {
       }
       if (this._error) continue
       if (status !== NEEDS_BYTES) return cb(null, run)
-      const isThere = this._window.loadForwardNow(cursor.at, cursor.need, limit)
-      if (isThere) {
-        cursor.noteLoaded(null)
-        continue
-      }
+      if (this._window.loadForwardNow(cursor.at, cursor.need, limit)) continue
       let isLoaded = false
       let isSync = true
       this._window.loadForward(cursor.at, cursor.need, limit, (err) => {
-        cursor.noteLoaded(err)
-        if (err) return cb(err)
+        if (err) {
+          cursor.proveNone(0)
+          return cb(err)
+        }
         isLoaded = true
         if (!isSync) this.next(logEnd, cb)
       })
@@ -158,15 +159,15 @@ class ForwardReader extends RecordReader {
     const { _records: run, _cursor: cursor } = this
     run.buffer = cursor.window.buffer
     this._walkedPage = cursor.at - cursor.at % PAGE_SIZE
-    this._walkedFrom = cursor.mark()
+    if (this._store.file.follower !== null) this._walkedFrom = cursor.mark()
     for (;;) {
       if (run.isFull || this._error || this.isDone) return ENTERED
       if (cursor.at === cursor.chunkEnd) {
-        const { position: end } = cursor
+        const end = cursor.at + cursor.shift
         const entry = cursor.enter(limit)
         if (entry !== ENTERED) return entry
         if (!this._isPlaced && !this._provePlace()) return DAMAGED
-        if (cursor.header.isBehindLoss) this._passLoss(end)
+        if (cursor.header.flags & CHUNK_FLAGS.BEHIND_LOSS) this._passLoss(end)
         continue
       }
       if (this._walkWholeRecords()) continue
@@ -202,7 +203,7 @@ class ForwardReader extends RecordReader {
    */
   _walkWholeRecords () {
     const { _cursor: cursor, _records: run, _from: from, _stop: stop } = this
-    const { view, window: { start: base } } = cursor
+    const { window: { view, start: base } } = cursor
     const { _maxRecordSize: maxRecordSize } = this
     const { seqs, starts, ends } = run
     const logicalBase = base + cursor.shift
@@ -242,7 +243,7 @@ class ForwardReader extends RecordReader {
    */
   _passFrame (limit) {
     const { _cursor: cursor } = this
-    const word = cursor.view.getUint32(cursor.at - cursor.window.start)
+    const word = cursor.window.view.getUint32(cursor.at - cursor.window.start)
     const size = word & FRAME_LENGTH_MASK
     const type = word >>> 30
     if (type === FRAME_TYPES.RECORD) return this._passRecord(size, limit)
@@ -275,10 +276,7 @@ class ForwardReader extends RecordReader {
       return DAMAGED
     }
     const needed = findReach(cursor, size, recordEnd, limit)
-    if (!cursor.holds(needed)) {
-      cursor.need = needed - cursor.at
-      return NEEDS_BYTES
-    }
+    if (!cursor.holds(needed)) return NEEDS_BYTES
     const dataStart = cursor.at + LENGTH_SIZE - cursor.window.start
     if (!assembleRecord(cursor, size, limit)) return DAMAGED
     run.add(seq, dataStart, dataStart + size)

@@ -62,11 +62,6 @@ class LinesReader {
     return this.#reverse ? position <= Math.max(this.#from, this.#store.start) : position >= this.#stop
   }
 
-  /** The part of the range that is not delivered yet. */
-  get left () {
-    return { lowest: this.#from, stop: this.#stop }
-  }
-
   /**
    * Continues from a delivered record, with bytes read anew.
    * @param {number} index  in the run

@@ -22,8 +22,6 @@ class OffsetReader {
     this._reverse = reverse
     this._window = store.blocks.createSpanReader({ givesBuffers: keepsBytes })
     this._rewriteCount = store.blocks.rewriteCount
-    /** @type {DataView} */
-    this._view = new DataView(new ArrayBuffer(0))
     this._records = new RecordRun()
     /** Always zero: these framings do not say where the next record begins, so damage cannot be skipped. */
     this.lost = { count: 0, size: 0 }
@@ -88,11 +86,6 @@ class OffsetReader {
     }
   }
 
-  /** The part of the range that is not delivered yet. */
-  get left () {
-    return { lowest: this._from, stop: this._stop }
-  }
-
   /** Records that were read before an overwrite may be deleted now. */
   _forgetIfStale () {
     const { rewriteCount } = this._store.blocks
@@ -109,14 +102,13 @@ class OffsetReader {
   _walkWindow (fileEnd) {
     const { _window: window, _walk: walk, _records: records } = this
     const { framing } = this._store
-    if (this._view.buffer !== window.buffer.buffer) this._view = new DataView(window.buffer.buffer)
     if (window.start > walk.position || window.end < walk.position || window.start === window.end) {
       walk.need = this._isAtEnd(fileEnd) ? 0 : framing.overhead
       return
     }
     records.buffer = window.buffer
-    if (this._reverse) framing.walkBackward(window, this._view, walk, this._from, records)
-    else framing.walkForward(window, this._view, walk, this._stop, fileEnd, records)
+    if (this._reverse) framing.walkBackward(window, walk, this._from, records)
+    else framing.walkForward(window, walk, this._stop, fileEnd, records)
     // If the bound lay behind the end of a live log, the walk began below the bound.
     if (!this._reverse && records.count > 0 && records.seqs[0] < this._from) {
       records.filter((buf, start, end, seq) => seq >= this._from)

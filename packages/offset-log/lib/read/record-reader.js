@@ -74,11 +74,6 @@ class RecordReader {
     this._rewriteCount = this._store.blocks.rewriteCount
   }
 
-  /** The part of the range that is not delivered yet. */
-  get left () {
-    return { lowest: this._from, stop: this._stop }
-  }
-
   /**
    * Whether the record may be delivered. If not, the next call fails.
    * @type {(seq: number, size: number) => boolean}

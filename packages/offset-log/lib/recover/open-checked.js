@@ -128,7 +128,6 @@ async function walkTail (store, { slot, journals }, fileSize) {
   const { cursor } = walk
   while (!walk.run()) {
     await promisesOf(window).loadForward(cursor.at, cursor.need, fileSize)
-    cursor.noteLoaded(null)
   }
   return walk.report()
 }

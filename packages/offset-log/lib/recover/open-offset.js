@@ -122,7 +122,7 @@ async function findLastBoundary (store, fileSize) {
  *   position too near the window's start for a trailer
  */
 function searchWindow (framing, window, candidate) {
-  const view = new DataView(window.buffer.buffer)
+  const { view } = window
   while (candidate - window.start >= framing.trailerSize) {
     if (framing.isEndAt(view, candidate - window.start, candidate)) break
     candidate--
