@@ -13,19 +13,9 @@ const COUNT_MAX = 64
 // Callbacks that run before their call returns, in one turn of the event loop.
 const SYNC_COUNT_MAX = 200
 
-/** Turns of the event loop since the start. Only turns that `askForTurn` asked for count. */
+/** Turns of the event loop since the start. Only turns that a slice asked for count. */
 let turnCount = 0
 let isAsked = false
-
-/** All slices share one timer: a log may have many live readers. */
-function askForTurn () {
-  if (isAsked) return
-  isAsked = true
-  setImmediate(() => {
-    isAsked = false
-    turnCount++
-  })
-}
 
 /**
  * Tells a loop when to wait for the next turn of the event loop. It does not look at the clock for every item. The
@@ -46,20 +36,24 @@ class TimeSlice {
   isOver () {
     if (--this._left > 0) return false
     const now = performance.now()
-    if (this._turn !== turnCount) this._begin(now)
+    if (this._turn !== turnCount) {
+      this._startMs = this._lookMs = now
+      this._turn = turnCount
+      // All slices share one timer: a log may have many live readers.
+      if (!isAsked) setImmediate(countTurn)
+      isAsked = true
+    }
     const isSlow = now - this._lookMs > LOOK_MS
     this._count = isSlow ? Math.max(1, this._count >> 1) : Math.min(2 * this._count, this._countMax)
     this._left = this._count
     this._lookMs = now
     return now - this._startMs > SLICE_MS
   }
+}
 
-  /** @param {number} now */
-  _begin (now) {
-    this._startMs = this._lookMs = now
-    this._turn = turnCount
-    askForTurn()
-  }
+function countTurn () {
+  isAsked = false
+  turnCount++
 }
 
 /**

@@ -206,6 +206,8 @@ class CheckedStore {
   /** @type {(range: StoreRange, cb: Opened) => void} */
   openReader (range, cb) {
     const { from, stop, reverse, skipsDamage } = range
+    // The first page needs no search.
+    if (!reverse && from - this.rules.shift <= HEAD_SIZE) return cb(null, new ForwardReader(this, range, HEAD_SIZE))
     const bound = reverse ? Math.min(stop, this.logEnd) - 1 : Math.min(from, this.logEnd)
     findPage(this, Math.max(bound, 0), (err, pageStart = 0) => {
       if (err && !skipsDamage) return cb(err)

@@ -30,10 +30,10 @@ const sourcePrototype = Object.create(Function.prototype, {
     value () {
       const state = this[STATE]
       // A second loop would miss the records that the first one has read.
-      if (state.isIterated) return iterate(failAlways(usedError()))
+      if (state.isIterated) return new SourceIterator({ read: failAlways(usedError()) })
       state.isIterated = true
       state.stream.noteIterated()
-      return iterate(this)
+      return new SourceIterator(state.stream)
     }
   },
   [Symbol.asyncDispose]: {
@@ -110,11 +110,11 @@ function iterateUntil (source, signal) {
  */
 
 /**
- * A pull-stream source as an async iterator. It reads one item at a time, in the order of the `next` calls. Most reads
- * are answered before they return, and then allocate only the result and one promise.
+ * A stream as an async iterator. It reads one item at a time, in the order of the `next` calls. Most reads are answered
+ * before they return, and then allocate only the result and one promise.
  */
 class SourceIterator {
-  #source
+  #stream
   #hasEnded = false
   #isReading = false
   /** Whether the call of the source has not returned yet. */
@@ -127,9 +127,9 @@ class SourceIterator {
   #waiting = []
   #answeredCount = 0
 
-  /** @param {Source} source */
-  constructor (source) {
-    this.#source = source
+  /** @param {Pick<Stream, 'read'>} stream */
+  constructor (stream) {
+    this.#stream = stream
   }
 
   /** @returns {Promise<Result>} */
@@ -147,7 +147,7 @@ class SourceIterator {
    * @returns {Promise<Result>}
    */
   return (value) {
-    return new Promise((resolve) => this.#source(true, () => resolve({ done: true, value })))
+    return new Promise((resolve) => this.#stream.read(true, () => resolve({ done: true, value })))
   }
 
   /**
@@ -156,7 +156,7 @@ class SourceIterator {
    * @returns {Promise<Result>}  rejected with it
    */
   throw (err) {
-    return new Promise((resolve, reject) => this.#source(true, () => reject(err)))
+    return new Promise((resolve, reject) => this.#stream.read(true, () => reject(err)))
   }
 
   [Symbol.asyncIterator] () {
@@ -171,7 +171,7 @@ class SourceIterator {
   #read () {
     if (this.#hasEnded) return Promise.resolve({ done: true, value: undefined })
     this.#isReading = this.#isInRead = true
-    this.#source(null, this.#hear)
+    this.#stream.read(null, this.#hear)
     this.#isInRead = false
     if (this.#isReading) return new Promise((resolve, reject) => { this.#asking = { resolve, reject } })
     const { end, item } = this.#answer
@@ -207,11 +207,6 @@ class SourceIterator {
   }
 }
 
-/** @type {(source: Source) => AsyncIterableIterator<any>} */
-function iterate (source) {
-  return new SourceIterator(source)
-}
-
 exports.createSource = createSource
 exports.createFailedSource = createFailedSource
-exports.iterate = iterate
+exports.SourceIterator = SourceIterator

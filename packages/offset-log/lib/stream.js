@@ -74,7 +74,8 @@ class RecordStream {
     // Values are copied after a filter: a few kept values would keep a whole buffer alive. They are also copied from a
     // backward reader: it may verify a page again whose last record the user already has, and may have written to.
     this.#keepsBytes = this.#hasValues && file.codec.keepsBytes && range.where === null && !range.reverse
-    file.lifecycle.whenOpen(() => { this.#begunAt = this.#logEnd = file.store.logEnd })
+    if (file.lifecycle.isOpen) this.#begunAt = this.#logEnd = file.store.logEnd
+    else file.lifecycle.whenOpen(() => { this.#begunAt = this.#logEnd = file.store.logEnd })
   }
 
   /** The ranges lost to damage so far, under `onCorrupt: 'skip'`. `size` is in bytes. */
@@ -99,7 +100,7 @@ class RecordStream {
     if (this.#reader) return this.#deliver()
     // Not at once: flumeview-reduce sets its initial value only after its first read has returned, and so would lose a
     // record that is delivered during that read.
-    nextTick(() => this.#open())
+    nextTick(this.#open)
   }
 
   /** Called if an async iterator or a Readable reads: the stream then keeps the process running, unless `unref`. */
@@ -121,39 +122,48 @@ class RecordStream {
     if (this.#stopWaiting()) rethrowAsync(() => this.#finish(end))
   }
 
-  #open () {
+  #open = () => {
     if (this.#reading === null) return
-    const { lifecycle } = this.#file
+    const { lifecycle, openRange: ownOpenRange } = this.#file
     const { signal } = this.#range
     if (signal?.aborted) return this.#finish(abortError('stream', signal))
     if (signal !== null) this.#forgetSignal ??= onAbort(signal, () => this.#endBy(signal))
-    lifecycle.run('stream', (err, reader) => {
-      if (this.#reading === null) return
-      if (err) return this.#fail(err)
-      this.#reader = reader
-      this.#deliver()
-    }, (/** @type {(err: Error | null, reader?: any) => void} */ cb) => {
-      if (this.#left === 0 || this.#reading === null) return cb(null)
-      const { from, stop, reverse, live, old, limit, where, skipsDamage, skipsRetained, signal } = this.#range
-      // A reversed stream leaves out what was appended since its creation. For the others `stop` stays: a reader that
-      // is stopped at the end of the log would not report damage behind it.
-      const isEarlier = reverse && this.#file.store.logEnd > this.#begunAt
-      const open = this.#file.openRange ?? openRange
-      // A spread would take as long as to read a record: the engine copies objects with such numbers slowly.
-      open(this.#file, {
-        from: old ? from : Math.max(from, this.#begunAt),
-        stop: isEarlier ? Math.min(stop, this.#begunAt) : stop,
-        reverse,
-        live,
-        old,
-        limit,
-        where,
-        skipsDamage,
-        skipsRetained,
-        signal,
-        keepsBytes: this.#keepsBytes
-      }, cb)
-    })
+    // What opens readers of its own may begin what must not go on once the log is closed.
+    if (lifecycle.isOpen && ownOpenRange === undefined) this.#openReader(this.#begin)
+    else lifecycle.run('stream', this.#begin, (cb) => this.#openReader(cb))
+  }
+
+  /** @param {import('./load').OpenedRange} cb */
+  #openReader (cb) {
+    if (this.#left === 0 || this.#reading === null) return cb(null)
+    const { from, stop, reverse, live, old, limit, where, skipsDamage, skipsRetained, signal } = this.#range
+    // A reversed stream leaves out what was appended since its creation. For the others `stop` stays: a reader that
+    // is stopped at the end of the log would not report damage behind it.
+    const isEarlier = reverse && this.#file.store.logEnd > this.#begunAt
+    const open = this.#file.openRange ?? openRange
+    // A spread would take as long as to read a record: the engine copies objects with such numbers slowly.
+    open(this.#file, {
+      from: old ? from : Math.max(from, this.#begunAt),
+      stop: isEarlier ? Math.min(stop, this.#begunAt) : stop,
+      reverse,
+      live,
+      old,
+      limit,
+      where,
+      skipsDamage,
+      skipsRetained,
+      signal,
+      keepsBytes: this.#keepsBytes
+    }, cb)
+  }
+
+  /** @type {import('./load').OpenedRange} */
+  #begin = (err, reader) => {
+    if (this.#reading === null) return
+    if (err) return this.#fail(err)
+    // There is none if nothing is to be read.
+    this.#reader = reader ?? null
+    this.#deliver()
   }
 
   /** Answers the read once there is a record or the end. */

@@ -3,9 +3,10 @@
 const { randomInt } = require('node:crypto')
 const tape = require('tape')
 const { collect, createRandom, failureOf } = require('@millrace/testkit')
-const { iterate } = require('../lib/source')
+const { SourceIterator } = require('../lib/source')
 
 const seed = randomInt(2 ** 31)
+const iterate = (read) => new SourceIterator({ read })
 
 /** A source of numbers that answers at once or later, and complains when it is asked while it answers. */
 function createSource (count, { isLater = () => false, end = true } = {}) {
