@@ -4,41 +4,32 @@
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
+const { UsageError, newSeed, runCommand } = require('../command')
 const { judgeWithStack } = require('./batch')
 const { Examiner } = require('./examine')
-const { HELP, UsageError, parseArguments } = require('./options')
+const { command, countCases } = require('./options')
 const { printFigures, printReport } = require('./report')
 const { runFuzz } = require('./run-fuzz')
 
-main(process.argv.slice(2)).then((hasFailed) => {
-  process.exitCode = hasFailed ? 1 : 0
-}, (err) => {
-  const isUsage = err instanceof UsageError
-  console.error(isUsage ? `fuzz: ${err.message}; --help lists the options` : err)
-  process.exitCode = isUsage ? 2 : 1
-})
+runCommand(command, main)
 
 /**
- * @param {string[]} args
+ * @param {Record<string, any>} values
  * @returns {Promise<boolean>}  whether anything failed
  */
-async function main (args) {
-  const {
-    help, replay, root, workers = os.availableParallelism(), seed = Date.now() % 2 ** 31, ...others
-  } = parseArguments(args)
-  if (help) {
-    process.stdout.write(HELP)
-    return false
-  }
-  if (root !== undefined && !fs.existsSync(path.join(root, 'packages'))) throw new UsageError(`--root: there is no ${root}/packages`)
+async function main (values) {
+  const { replay, root, seconds, workers = os.availableParallelism(), seed = newSeed() } = values
+  const hasPackages = root === undefined || fs.existsSync(path.join(root, 'packages'))
+  if (!hasPackages) throw new UsageError(`--root: there is no ${root}/packages`)
   if (replay) return runReplay(replay, root)
   console.log(`seed ${seed}`)
   const abort = new AbortController()
   // What was found so far is worth to be known. A second signal ends it at once.
   for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => abort.abort())
   const { signal } = abort
+  const counts = countCases(values)
   const result = await runFuzz({
-    ...others, root, workers, seed, signal, onReport: printReport, onProgress: createProgress()
+    counts, seconds, root, workers, seed, signal, onReport: printReport, onProgress: createProgress()
   })
   printFigures(result)
   return result.figures.some(({ violationCount }) => violationCount > 0)

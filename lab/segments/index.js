@@ -1,51 +1,21 @@
 'use strict'
-// The crash test for as long as you like: simulated power cuts and kills before the steps of appending, rolling,
-// deleting, dropping, compressing and inflating. Usage: npm run torture:segments -- [--seconds 600] [--seed 1]
-// With --windows, under the rules of Windows: no file is replaced or removed while it is open.
-//
-// With --disk: a real ext4 on disks that lose unflushed bytes and fail for a moment. It needs Linux, root, FUSE and
-// loop devices; if they are missing, it ends with 3. Options: --states 500, --seed, --workers 2, --stop, and --only
-// and --record as a failure prints them; --log is the package to load instead of the one that ships.
+// The crash test of segments for as long as you like: simulated power cuts and kills before the steps of appending,
+// rolling, deleting, dropping, compressing and inflating; or a real ext4.
 
 const path = require('node:path')
-const { parseArgs } = require('node:util')
 const { createRandom } = require('@millrace/testkit')
-const { UnableError, runDisk } = require('../torture/disk')
+const { SEED, UsageError, newSeed, runCommand } = require('../command')
+const { runDisk } = require('../torture/disk')
+const { checkState } = require('../torture/options')
 const { runRound } = require('./crash-story')
 
 const SUBJECT = path.join(__dirname, 'disk', 'index.js')
-const NUMBERS = ['seconds', 'seed', 'states', 'workers']
+const SECONDS = 600
 const STATES = 500
+/** The options that do not go with --disk. */
+const SIMULATED = ['seconds', 'windows']
 
-async function main () {
-  const { disk, windows, stop, only, record, log, ...numbers } = parseOptions()
-  if (!disk) return torture(/** @type {any} */ ({ seconds: 600, isWindows: windows, ...numbers }))
-  const logModule = log && path.resolve(log)
-  const given = { states: STATES, workers: 2, ...numbers, only, record, logModule, stop }
-  const { failures } = await runDisk({ subject: SUBJECT, ...given })
-  process.exitCode = failures.length > 0 ? 1 : 0
-}
-
-function parseOptions () {
-  const texts = Object.fromEntries([...NUMBERS, 'only', 'record', 'log'].map((name) => [name, { type: 'string' }]))
-  const switches = Object.fromEntries(['disk', 'windows', 'stop'].map((name) => [name, { type: 'boolean' }]))
-  const { values } = parseArgs({ options: /** @type {any} */ ({ ...texts, ...switches }) })
-  const { disk, windows, stop, only, record, log, ...others } = /** @type {any} */ (values)
-  const simulated = ['seconds', 'windows']
-  const misfit = Object.keys(values).find((name) => name !== 'seed' && Boolean(disk) === simulated.includes(name))
-  if (misfit) throw new Error(`--${misfit} is for the torture ${disk ? 'without' : 'with'} --disk`)
-  if (only !== undefined && !/^\d+\.\d+(\.\d+)?$/.test(only)) throw new Error(`--only needs history.generation.state, got ${only}`)
-  /** @type {Record<string, number>} */
-  const numbers = { seed: Date.now() % 2 ** 31 }
-  for (const [name, text] of Object.entries(others)) {
-    numbers[name] = Number(text)
-    const isWrong = name === 'seed' ? !Number.isSafeInteger(numbers[name]) : !(numbers[name] > 0)
-    if (isWrong) throw new Error(`--${name} needs a number, got ${text}`)
-  }
-  return { disk, windows, stop, only, record, log, ...numbers }
-}
-
-/** @param {{ seconds: number, seed: number, isWindows: boolean }} options */
+/** @param {{ seconds: number, seed: number, isWindows?: boolean }} options */
 async function torture ({ seconds, seed, isWindows }) {
   console.log(`seed ${seed}, ${seconds} seconds`)
   const random = createRandom(seed)
@@ -59,10 +29,37 @@ async function torture ({ seconds, seed, isWindows }) {
     for (const fault of result.faults) console.log(`round ${round}: ${fault}`)
   }
   console.log(`${imageCount} crashes, ${faultCount} faults`)
-  process.exitCode = faultCount > 0 ? 1 : 0
+  return faultCount > 0
 }
 
-main().catch((err) => {
-  console.error(`torture: ${err.message}`)
-  process.exitCode = err instanceof UnableError ? 3 : 2
+runCommand({
+  name: 'torture:segments',
+  run: 'npm run torture:segments --',
+  about: 'Cuts the power and kills the process while segments are appended, rolled, deleted, dropped, compressed and inflated.',
+  options: {
+    seconds: { kind: 'number', about: `how long, ${SECONDS} by default` },
+    windows: { kind: 'switch', about: 'under the rules of Windows: no file is replaced or removed while it is open' },
+    seed: SEED,
+    disk: {
+      kind: 'switch',
+      about: 'runs on a real ext4 instead, on disks that lose unflushed bytes and fail for a moment; needs Linux, root, FUSE and loop devices'
+    },
+    states: { kind: 'integer', about: `with --disk: how many states to examine, ${STATES} by default` },
+    workers: { kind: 'integer', about: 'with --disk: lanes, 2 by default' },
+    stop: { kind: 'switch', about: 'with --disk: ends at the first failure' },
+    only: { about: 'with --disk: the states of history.generation, or the one state history.generation.state' },
+    record: { about: 'with --disk: examines again the files that a failure left in this folder' },
+    log: { about: 'with --disk: the folder of the package to load instead of the one that ships' }
+  },
+  check ({ seed, disk, ...values }) {
+    const misfit = Object.keys(values).find((name) => Boolean(disk) === SIMULATED.includes(name))
+    if (misfit) throw new UsageError(`--${misfit} is for the torture ${disk ? 'without' : 'with'} --disk`)
+    checkState(values)
+  }
+}, async ({ disk, windows: isWindows, seconds = SECONDS, seed = newSeed(), log, ...values }) => {
+  if (!disk) return torture({ seconds, seed, isWindows })
+  const logModule = log && path.resolve(log)
+  const given = /** @type {any} */ ({ states: STATES, workers: 2, seed, ...values })
+  const { failures } = await runDisk({ subject: SUBJECT, logModule, ...given })
+  return failures.length > 0
 })

@@ -3,8 +3,9 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { UnableError, runDisk } = require('./disk')
-const { HELP, UsageError, parseArguments } = require('./options')
+const { UsageError, runCommand } = require('../command')
+const { runDisk } = require('./disk')
+const { command } = require('./options')
 const { MisfitError } = require('./replay')
 const { printFailure, printFigures } = require('./report')
 const { OFFSET_LOG, runTorture } = require('./run-torture')
@@ -12,29 +13,19 @@ const { OFFSET_LOG, runTorture } = require('./run-torture')
 /** What --disk tortures. @type {Record<string, string>} */
 const SUBJECTS = { lines: path.join(__dirname, 'disk', 'lines.js') }
 
-main(process.argv.slice(2)).then((hasFailed) => {
-  process.exitCode = hasFailed ? 1 : 0
-}, (err) => {
-  if (err instanceof UnableError) {
-    console.error(`torture: ${err.message}`)
-    process.exitCode = 3
-    return
+runCommand(command, async (values) => {
+  try {
+    return await main(values)
+  } catch (err) {
+    throw err instanceof MisfitError ? new UsageError(err.message) : err
   }
-  const isUsage = err instanceof UsageError || err instanceof MisfitError
-  console.error(isUsage ? `torture: ${err.message}; --help lists the options` : err)
-  process.exitCode = isUsage ? 2 : 1
 })
 
 /**
- * @param {string[]} args
+ * @param {Record<string, any>} values
  * @returns {Promise<boolean>}  whether anything failed
  */
-async function main (args) {
-  const { help, replay, kill, planted, disk, only, log, stop, states, record, ...others } = parseArguments(args)
-  if (help) {
-    process.stdout.write(HELP)
-    return false
-  }
+async function main ({ replay, kill, planted, disk, only, log, stop, states, record, ...others }) {
   const logModule = log === undefined ? OFFSET_LOG : path.resolve(log)
   if (!fs.existsSync(logModule)) throw new UsageError(`--log: there is no ${logModule}`)
   const { framing } = others

@@ -1,26 +1,24 @@
 'use strict'
-// flumedb killed in the middle of appends: flumedb-recovery.test.js does it a few times.
-// Usage: node lab/campaigns/flume [--framing checked] [--rounds 100] [--seed N]
+// flumedb killed in the middle of appends, many times.
 
-const fs = require('node:fs')
-const os = require('node:os')
 const path = require('node:path')
-const { parseArgs } = require('node:util')
+const { temporaryFolder } = require('@millrace/testkit')
+const { SEED, newSeed, runCommand } = require('../../command')
 const { runKills } = require('./run-kills')
 
-const { values } = parseArgs({
+runCommand({
+  name: 'flume',
+  run: 'node lab/campaigns/flume',
+  about: 'Kills flumedb in the middle of appends; afterwards its log and its views have the same records.',
   options: {
-    framing: { type: 'string', default: 'checked' },
-    rounds: { type: 'string', default: '100' },
-    seed: { type: 'string', default: String(Date.now() % 2 ** 31) }
+    framing: { default: 'checked', about: 'of the log' },
+    rounds: { kind: 'integer', default: 100, about: 'how often it is killed' },
+    seed: SEED
   }
-})
-
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-flume-'))
-const { framing } = values
-const [rounds, seed] = [Number(values.rounds), Number(values.seed)]
-runKills({ file: path.join(folder, 'flume', 'log'), framing, rounds, seed }).then(({ faults, count }) => {
+}, async ({ framing, rounds, seed = newSeed() }) => {
+  const file = path.join(temporaryFolder(), 'flume', 'log')
+  const { faults, count } = await runKills({ file, framing, rounds, seed })
   for (const fault of faults) console.log(`FAILED  ${fault}`)
   console.log(`flume: killed ${rounds} times, ${count} records, ${faults.length} faults; seed ${seed}`)
-  process.exitCode = faults.length > 0 ? 1 : 0
-}).finally(() => fs.rmSync(folder, { recursive: true, force: true }))
+  return faults.length > 0
+})

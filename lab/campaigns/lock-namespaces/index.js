@@ -1,16 +1,17 @@
 'use strict'
-// Processes in several pid and mount namespaces race for one file, by several paths. Needs root, and unshare.
-// Usage: node lab/campaigns/lock-namespaces [rounds, 1000 by default] [seed]
+// Processes in several pid and mount namespaces race for one file, by several paths.
 
+const { SEED, UnableError, newSeed, runCommand } = require('../../command')
 const { runNamespaceRace, whyNot } = require('./run-namespace-race')
 
-const [, , rounds = '1000', seed = String(Date.now() % 2 ** 31)] = process.argv
-
-const obstacle = whyNot()
-if (obstacle) {
-  console.log(`lock-namespaces: this cannot be run here: ${obstacle}`)
-} else {
-  runNamespaceRace({ rounds: Number(rounds), seed: Number(seed) }).then(({ failures }) => {
-    if (failures.length > 0) process.exitCode = 1
-  })
-}
+runCommand({
+  name: 'lock-namespaces',
+  run: 'node lab/campaigns/lock-namespaces',
+  about: 'Lets processes in several containers, and outside, race for one file by several paths. Needs Linux, root and unshare.',
+  options: { rounds: { kind: 'integer', default: 1000, about: 'how many' }, seed: SEED }
+}, async ({ rounds, seed = newSeed() }) => {
+  const obstacle = whyNot()
+  if (obstacle) throw new UnableError(`this cannot be run here: ${obstacle}`)
+  const { failures } = await runNamespaceRace({ rounds, seed })
+  return failures.length > 0
+})

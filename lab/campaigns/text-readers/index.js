@@ -1,21 +1,21 @@
 'use strict'
-// Programs that know nothing of logs read logs of lines while these are written and rotated.
-// Usage: node lab/campaigns/text-readers [--minutes 1] [--rate 200] [--seed N]
+// Other programs beside a writer of lines, for long.
 
-const { parseArgs } = require('node:util')
+const { SEED, newSeed, runCommand } = require('../../command')
 const { runTextReaders } = require('./run-text-readers')
 
-const { values } = parseArgs({
+runCommand({
+  name: 'text-readers',
+  run: 'node lab/campaigns/text-readers',
+  about: 'tail -F, grep, jq, Python and a shipper read logs of lines while these are written.',
   options: {
-    minutes: { type: 'string', default: '1' },
-    rate: { type: 'string', default: '200' },
-    seed: { type: 'string', default: String(Date.now() % 2 ** 31) }
+    minutes: { kind: 'number', default: 1, about: 'how long' },
+    rate: { kind: 'integer', default: 200, about: 'how many records a second are appended' },
+    seed: SEED
   }
-})
-
-const [seconds, rate, seed] = [60 * Number(values.minutes), Number(values.rate), Number(values.seed)]
-runTextReaders({ seconds, rate, seed }).then(({ faults, ...figures }) => {
+}, async ({ minutes, rate, seed = newSeed() }) => {
+  const { faults, ...figures } = await runTextReaders({ seconds: 60 * minutes, rate, seed })
   for (const fault of faults.slice(0, 20)) console.log(`FAILED  ${fault}`)
   console.log(`text-readers: ${JSON.stringify(figures)}, ${faults.length} faults; seed ${seed}`)
-  process.exitCode = faults.length > 0 ? 1 : 0
+  return faults.length > 0
 })

@@ -6,6 +6,7 @@ const { spawn } = require('node:child_process')
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
+const { UnableError } = require('../../command')
 const { STORY_NAME } = require('./history')
 const { whyNot } = require('./mounts')
 
@@ -22,9 +23,6 @@ const NAMED = {
   'never appended': 'never appended',
   'half a commit': 'half commits'
 }
-
-/** This machine cannot do it. */
-class UnableError extends Error {}
 
 /**
  * @typedef {{ kind: string, message: string, history: number, generation: number, state: number | null,
@@ -174,6 +172,5 @@ class Campaign {
   }
 }
 
-exports.UnableError = UnableError
 exports.runDisk = runDisk
 exports.whyNot = whyNot
