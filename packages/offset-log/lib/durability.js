@@ -191,7 +191,7 @@ class Durability {
     await toPromise((cb) => blocks.trim(cb))
     if (this.isFinished) return
     await this.sync()
-    await this.runExclusive(() => store.checkpoints.finish().catch((err) => { throw this.poison(err) }))
+    await this.runExclusive(() => store.checkpoints.finish().catch((err) => { throw this.noteFailedWrite(err) }))
   }
 
   /** The same without waiting. Only if `isIdle`. @throws errors of the file system */

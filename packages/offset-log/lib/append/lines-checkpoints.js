@@ -8,13 +8,12 @@
 // is not taken for whole.
 
 const { randomBytes } = require('node:crypto')
-const { BlockFile, NewFile, fileStorage } = require('@millrace/block-file')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const {
-  SUMMED_SIZE, SUMS_POSITIONS, SUMS_SIZE, SUMS_SUFFIX, SumWalk, encodePages, encodeSums, readSums, sumOfPages,
-  sumPosition, tableEnd
+  SUMMED_SIZE, SUMS_POSITIONS, SumWalk, encodePages, encodeSums, sumOfPages, sumPosition, tableEnd
 } = require('@millrace/framing')
 const { PageSums } = require('../read/page-sums')
+const { createSums, nameSums } = require('./sums-file')
 
 // The next open computes the checksum of the bytes from the base on, so the base follows the durable end. It stays this
 // far behind, so that an open after a clean end still sees whether somebody changed the last lines. Each move takes a
@@ -30,11 +29,11 @@ const EPOCH_END = 2 ** 32
  * @typedef {import('../commit').Commit} Commit
  * @typedef {import('../lines-store').LinesStore} LinesStore
  * @typedef {import('../load').Mark} Mark
- * @typedef {import('@millrace/framing').SumsSlot & { place: number }} FoundSlot
+ * @typedef {import('./sums-file').FoundSlot} FoundSlot
+ * @typedef {import('./sums-file').SumsFile} SumsFile
  * @typedef {import('@millrace/framing').Packed} Packed
- * @typedef {ReturnType<typeof BlockFile>} SumsFile
  * @typedef {{ bytes: Buffer, place: number }} Slot
- * @typedef {{ bytes: Buffer, at: number }} Taken  a part of the table
+ * @typedef {{ bytes: Buffer, at: number, endPage: number }} Taken  a part of the table, and the page behind it
  * @typedef {{ walk: SumWalk, place: number, isSynced: boolean }} Pending  what is being written, the place of the
  *   newest slot, and whether that is durable
  * @typedef {{ base: number, pages: number[], isSummed: boolean }} Move  of the base, once the log is durable up to
@@ -124,6 +123,7 @@ class LinesCheckpoints {
     if (isNews) this.epoch = (this.epoch + 1) % EPOCH_END
     this.isChanged ||= isChanged
     await this.#restoreTable(slot === null ? 0 : walk.firstPage, isUnsure)
+    await this.#tryPages()
     // Only then the next slots may take the places of older ones.
     if (slot !== null && (isUnsure || !slot.isClean)) await this.#keepSlot(slot, isUnsure)
   }
@@ -132,6 +132,21 @@ class LinesCheckpoints {
   async #keepSlot (slot, isUnsure) {
     if (isUnsure) await this.#write({ bytes: encodeSums(slot), place: slot.place })
     await promisesOf(/** @type {SumsFile} */ (this.#sums)).sync()
+  }
+
+  /** After a failed sync nobody knows what the sums have. */
+  async #sync () {
+    await promisesOf(/** @type {SumsFile} */ (this.#sums)).sync().catch((err) => {
+      throw this.#store.file.durability.poison(err)
+    })
+  }
+
+  #syncNow () {
+    try {
+      this.#sums?.syncNow()
+    } catch (err) {
+      throw this.#store.file.durability.poison(/** @type {Error} */ (err))
+    }
   }
 
   /**
@@ -151,7 +166,6 @@ class LinesCheckpoints {
     encodePages(pages).copy(wanted, sumPosition(takenPage) - from)
     if (found.length > 0 && (isUnsure || !found.equals(wanted))) await sums.writeQuietly(wanted, from)
     if (size === to) this.#walk.pages = []
-    else await this.#writePages()
   }
 
   /**
@@ -161,6 +175,7 @@ class LinesCheckpoints {
   async accept (walk) {
     this.#walk = walk
     await this.#restoreTable(0, true)
+    await this.#writePages()
     this.#base = walk.end - walk.end % SUMMED_SIZE
     walk.whole = 0
     this.isChanged = false
@@ -223,7 +238,10 @@ class LinesCheckpoints {
 
   /** @param {Slot} slot */
   async #write ({ bytes, place }) {
-    await promisesOf(/** @type {SumsFile} */ (this.#sums)).writeQuietly(bytes, SUMS_POSITIONS[place])
+    await promisesOf(/** @type {SumsFile} */ (this.#sums)).writeQuietly(bytes, SUMS_POSITIONS[place]).catch((err) => {
+      // Half a slot does not count, and nothing needs what was there before. So the log goes on.
+      throw err.code === 'ERR_FILE_NOT_UNDONE' ? err.cause : err
+    })
   }
 
   /** @param {Slot} slot */
@@ -231,14 +249,34 @@ class LinesCheckpoints {
     this.#sums?.writeNow(bytes, SUMS_POSITIONS[place])
   }
 
-  /** Puts the checksums of the pages that are whole into the table. @returns {Taken | null} */
+  /** The checksums of the pages that became whole. @returns {Taken | null} */
   #takePages () {
-    const walk = this.#walk
-    if (walk.pages.length === 0 || this.#sums === null) return null
-    const { firstPage, pages } = walk
-    walk.pages = []
+    const { firstPage, pages } = this.#walk
+    if (pages.length === 0 || this.#sums === null) return null
     this.pages.put(firstPage, pages)
-    return { bytes: encodePages(pages), at: sumPosition(firstPage) }
+    return { bytes: encodePages(pages), at: sumPosition(firstPage), endPage: firstPage + pages.length }
+  }
+
+  /** The table has them: until then they are kept. @param {Taken} taken */
+  #forgetPages ({ endPage }) {
+    const { firstPage, pages } = this.#walk
+    if (endPage > firstPage) pages.splice(0, endPage - firstPage)
+  }
+
+  /**
+   * Writes them. If that fails, as on a full disk, it is tried again later: no record needs them as long as the base
+   * is not moved.
+   */
+  async #tryPages () {
+    await this.#writePages().catch(() => {})
+  }
+
+  #tryPagesNow () {
+    try {
+      this.#writePagesNow()
+    } catch {
+      // As above.
+    }
   }
 
   async #writePages () {
@@ -248,6 +286,7 @@ class LinesCheckpoints {
     const missing = this.#missingSize(taken)
     if (missing > 0) await promisesOf(sums).append(Buffer.alloc(missing))
     await promisesOf(sums).writeQuietly(taken.bytes, taken.at)
+    this.#forgetPages(taken)
   }
 
   #writePagesNow () {
@@ -258,6 +297,7 @@ class LinesCheckpoints {
     const missing = this.#missingSize(taken)
     if (missing > 0) sums.appendNow(Buffer.alloc(missing))
     sums.writeNow(taken.bytes, taken.at)
+    this.#forgetPages(taken)
   }
 
   /** By how much the table must grow. Two calls that wait may let it grow twice. @param {Taken} taken */
@@ -273,16 +313,15 @@ class LinesCheckpoints {
     else await made.discard()
   }
 
-  /** Its name is on stable storage with its first slot. @param {NewFile} made */
+  /** Its name is on stable storage with its first slot. @param {import('@millrace/block-file').NewFile} made */
   #nameFile (made) {
-    const { blocks: { realPath }, file: { storage = fileStorage } } = this.#store
-    this.#sums = this.pages.sums = BlockFile(realPath + SUMS_SUFFIX, { cache: 0, storage, made })
+    this.#sums = this.pages.sums = nameSums(this.#store, made)
   }
 
   /** Writes a slot that describes the log as it is. @param {boolean} isClean */
   async #describe (isClean) {
     if (this.#sums === null) await this.#makeFile()
-    await this.#writePages()
+    await this.#tryPages()
     await this.#writeDescription(isClean)
   }
 
@@ -291,17 +330,17 @@ class LinesCheckpoints {
     const slot = this.#encode(this.#walk, this.#walk, isClean)
     const sequence = this.#sequence
     await this.#write(slot)
-    await promisesOf(/** @type {SumsFile} */ (this.#sums)).sync()
+    await this.#sync()
     // What was appended without waiting meanwhile has a newer slot, which is durable.
     if (this.#sequence === sequence) this.#noteDescribed(slot, isClean)
   }
 
   /** @param {boolean} isClean */
   #describeNow (isClean) {
-    this.#writePagesNow()
+    this.#tryPagesNow()
     const slot = this.#encode(this.#walk, this.#walk, isClean)
     this.#writeNow(slot)
-    this.#sums?.syncNow()
+    this.#syncNow()
     this.#noteDescribed(slot, isClean)
   }
 
@@ -333,7 +372,7 @@ class LinesCheckpoints {
     // The next open then knows a killed process from a power cut. If it fails, it assumes a power cut.
     await toPromise((cb) => blocks.markIntact(true, cb)).catch(() => {})
     if (this.#sums === null) await this.#makeFile()
-    await this.#writePages()
+    await this.#tryPages()
     // `prepareAppendNow` may have begun it meanwhile.
     if (!this.#mustBegin) return
     this.#describesAll = false
@@ -372,7 +411,7 @@ class LinesCheckpoints {
   async #announceLater (slot, isSynced) {
     await this.#write(slot)
     if (!isSynced) return
-    await promisesOf(/** @type {SumsFile} */ (this.#sums)).sync()
+    await this.#sync()
     this.#noteAnnounced()
   }
 
@@ -382,7 +421,7 @@ class LinesCheckpoints {
     if (slot === null) return
     this.#writeNow(slot)
     if (!this.#pending?.isSynced) return
-    this.#sums?.syncNow()
+    this.#syncNow()
     this.#noteAnnounced()
   }
 
@@ -440,25 +479,53 @@ class LinesCheckpoints {
   }
 
   async #syncSums () {
-    const sums = /** @type {SumsFile} */ (this.#sums)
     const next = this.#next
-    await this.#writePages()
-    const slot = this.#describeMove()
-    if (slot !== null) await this.#write(slot)
+    const isSummed = await this.#writeMove().then(() => true, () => false)
     const place = this.#syncingPlace = this.#place
-    await promisesOf(sums).sync()
+    await this.#sync()
     this.#durablePlace = place
-    if (next !== null) next.isSummed = true
+    if (next !== null) next.isSummed ||= isSummed
   }
 
   completeNow () {
     if (!this.#describesAll && this.#next === null) return
-    this.#writePagesNow()
-    const slot = this.#describeMove()
-    if (slot !== null) this.#writeNow(slot)
-    this.#sums?.syncNow()
+    const isSummed = this.#writeMoveNow()
+    this.#syncNow()
     this.#durablePlace = this.#place
-    if (this.#next !== null) this.#next.isSummed = true
+    if (this.#next !== null) this.#next.isSummed ||= isSummed
+  }
+
+  /**
+   * Writes what a move of the base needs. Nothing that a sync promises needs it: what has to be described was. So if
+   * it fails, the next sync tries it again.
+   */
+  async #writeMove () {
+    await this.#writePages()
+    const before = this.#place
+    const slot = this.#describeMove()
+    if (slot !== null) await this.#write(slot).catch((err) => { throw this.#forgetMove(slot, before, err) })
+  }
+
+  /** @returns {boolean}  whether it is written */
+  #writeMoveNow () {
+    const before = this.#place
+    try {
+      this.#writePagesNow()
+      const slot = this.#describeMove()
+      if (slot !== null) this.#writeNow(slot)
+      return true
+    } catch {
+      this.#place = before
+      return false
+    }
+  }
+
+  /** @type {(slot: Slot, before: number, err: Error) => Error} */
+  #forgetMove ({ place }, before, err) {
+    if (this.#place === place) this.#place = before
+    // A commit that needed no description was announced meanwhile.
+    if (this.#pending?.place === place) this.#pending.place = before
+    return err
   }
 
   /**
@@ -516,56 +583,4 @@ class LinesCheckpoints {
   }
 }
 
-/**
- * Opens the sums of a log, or makes them.
- * @param {LinesStore} store
- * @returns {Promise<{ checkpoints: LinesCheckpoints, slots: FoundSlot[] }>}  the newest slot first
- */
-async function openSums (store) {
-  const { sums, slots } = await openFile(store)
-  return { checkpoints: new LinesCheckpoints(store, sums, slots), slots }
-}
-
-/**
- * The file beside a log that is new: its storage can name and open files without waiting.
- * @type {(store: LinesStore, suffix: string) => NewFile} `suffix`: of this attempt, as another one may be under way
- */
-function createSums ({ blocks: { realPath }, file: { storage = fileStorage } }, suffix) {
-  return new NewFile(storage, `${realPath}${SUMS_SUFFIX}${suffix}.new`, Buffer.alloc(SUMS_SIZE))
-}
-
-/** @type {(store: LinesStore) => Promise<{ sums: SumsFile, slots: FoundSlot[] }>} */
-async function openFile (store) {
-  const { blocks: { realPath, flags }, file: { storage } } = store
-  const sums = BlockFile(realPath + SUMS_SUFFIX, { flags, cache: 0, storage, initial: () => Buffer.alloc(SUMS_SIZE) })
-  try {
-    await promisesOf(sums).ready()
-    const bytes = Buffer.alloc(SUMS_SIZE)
-    await promisesOf(sums).readInto(bytes.subarray(0, Math.min(SUMS_SIZE, sums.size.value)), 0)
-    // Somebody has cut it.
-    if (sums.size.value < SUMS_SIZE && flags !== 'r') await promisesOf(sums).append(bytes.subarray(sums.size.value))
-    return { sums, slots: readSums(bytes) }
-  } catch (err) {
-    await promisesOf(sums).close().catch(() => {})
-    throw err
-  }
-}
-
-/**
- * Opens the sums of a log that is only read.
- * @param {LinesStore} store
- * @returns {Promise<{ pages: PageSums, slots: FoundSlot[] } | null>}  null if there are none
- */
-async function openSumsToRead (store) {
-  try {
-    const { sums, slots } = await openFile(store)
-    return { pages: new PageSums(sums), slots }
-  } catch (err) {
-    if (/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT') return null
-    throw err
-  }
-}
-
-exports.openSums = openSums
-exports.openSumsToRead = openSumsToRead
 exports.LinesCheckpoints = LinesCheckpoints

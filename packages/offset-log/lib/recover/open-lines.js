@@ -4,7 +4,8 @@
 
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { SUMMED_SIZE, SumWalk, findFirstLine, isWholeObject } = require('@millrace/framing')
-const { LinesCheckpoints, openSums, openSumsToRead } = require('../append/lines-checkpoints')
+const { LinesCheckpoints } = require('../append/lines-checkpoints')
+const { openSums, openSumsToRead } = require('../append/sums-file')
 const { LinesStore } = require('../lines-store')
 const { LinesReader, findLineStart, locateLine } = require('../read/lines-reader')
 const { TailCopy, cutEnd } = require('./tail-copy')
@@ -20,7 +21,7 @@ const SURELY_ON_DISK = ['intact', 'rebooted']
 /**
  * @typedef {import('../load').LogFile} LogFile
  * @typedef {import('../load').Recovery} Recovery
- * @typedef {import('../append/lines-checkpoints').FoundSlot} FoundSlot
+ * @typedef {import('../append/sums-file').FoundSlot} FoundSlot
  * @typedef {{ slot: FoundSlot | null, walk: SumWalk | null, isTorn: boolean }} FoundCommit  `walk`: up to the commit's
  *   end, or to its start if the file only has what came before it
  */
@@ -34,7 +35,8 @@ async function openLines (file) {
   const mark = await promisesOf(blocks).read(0, Math.min(blocks.size.value, MARK_SIZE))
   const store = new LinesStore(file, findFirstLine(mark))
   if (blocks.flags === 'r') return { store, recovery: await read(store) }
-  const { checkpoints, slots } = await openSums(store)
+  const { sums, slots } = await openSums(store)
+  const checkpoints = new LinesCheckpoints(store, sums, slots)
   try {
     return { store, recovery: await recover(store, checkpoints, slots) }
   } catch (err) {
