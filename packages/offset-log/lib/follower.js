@@ -211,9 +211,9 @@ class Follower {
     // Its lines are others than those that were read, at the same seqs.
     if (store.isLines && err?.code === 'ERR_LOG_REPLACED') store.failure = err
     if (err) throw err
-    // While the path leads nowhere, its writer may still write the old file.
+    // While the path leads nowhere, its writer may still write the old file. Whoever cannot tell looks again later.
     if (isOver) throw replacedError(blocks.path, 'was replaced by another file')
-    if (place === 'gone' && await isThere(this.#file, '')) await this.#followLines(await this.#readState(), true)
+    if (place === 'gone' && await isThere(this.#file, '').catch(() => false)) await this.#followLines(await this.#readState(), true)
   }
 
   #forgetLines () {
@@ -243,7 +243,10 @@ class Follower {
     const file = this.#file
     const { blocks, storage, store, replacement } = file
     if (!store.isChecked) throw goneError(blocks.path, new Error('its framing does not say which log it is'))
-    const { id } = await peekId(blocks.path, storage).catch((err) => { throw goneError(blocks.path, err) })
+    const { id } = await peekId(blocks.path, storage).catch((err) => {
+      // Another failure, such as a disk that does not answer for a moment, says nothing of whose file it is.
+      throw isMissing(err) ? goneError(blocks.path, err) : err
+    })
     if (!id?.equals(store.header.id)) throw goneError(blocks.path, new Error('it is another log'))
     let isOpen = !replacement.hasFailed
     replacement.begin(store)
@@ -309,9 +312,15 @@ async function isThere ({ blocks, storage = fileStorage }, suffix) {
     const handle = await promisesOf(storage).open(realPath + suffix, { flags: 'r', createFolder: false })
     await promisesOf(handle).close()
     return true
-  } catch {
-    return false
+  } catch (err) {
+    if (isMissing(/** @type {NodeJS.ErrnoException} */ (err))) return false
+    throw err
   }
+}
+
+/** @param {NodeJS.ErrnoException} err */
+function isMissing ({ code }) {
+  return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
 exports.Follower = Follower

@@ -1,6 +1,7 @@
 'use strict'
 // Live streams and logs that follow a writer, while the log's file is replaced by its compacted copy.
 
+const fs = require('node:fs')
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
@@ -262,6 +263,65 @@ tape('follow: a log that is closed while its compacted file cannot be read ends 
   t.ok(codes.every((code) => ['EIO', 'ERR_LOG_CLOSED'].includes(code)), codes.join())
   await closing
   await writer.close()
+})
+
+/** A storage that can be made to open nothing. */
+function failingOpen (code) {
+  let isFailing = false
+  const open = (path, options, cb) => {
+    if (isFailing) process.nextTick(cb, Object.assign(new Error(`${code}: simulated`), { code }))
+    else fileStorage.open(path, options, cb)
+  }
+  return { storage: { ...fileStorage, openSync: undefined, open }, fail: (fails) => { isFailing = fails } }
+}
+
+for (const code of ['EIO', 'EMFILE', 'EACCES', 'ENOENT']) {
+  tape(`follow: ${code} while it looks who the file at the path is`, async (t) => {
+    const file = newPath('log')
+    const writer = OffsetLog(file, { codec: jsonCodec })
+    const first = await writer.append({ i: 0 })
+    const { storage, fail } = failingOpen(code)
+    const reader = OffsetLog(file, { codec: jsonCodec, flags: 'r', storage })
+    await reader.ready()
+    reader._file.follower._watch._onChange = (done) => done()
+    const waiting = failureOf(() => collect(reader.stream({ live: true })))
+    await writer.del(first)
+    await writer.compact()
+    fail(true)
+    const expected = code === 'ENOENT' ? 'ERR_LOG_CORRUPT' : code
+    t.equal((await failureOf(() => reader.refresh()))?.code, expected, 'it is another file only if this one is gone')
+    t.equal((await waiting)?.code, expected, 'a live stream is told')
+    fail(false)
+    const next = await writer.append({ i: 1 })
+    await reader.refresh()
+    t.deepEqual(await reader.get(next), { i: 1 }, 'the next look goes on')
+    await reader.close()
+    await writer.close()
+  })
+}
+
+tape('follow: while it cannot open the copy of an end that is written anew, nobody says that the log was cut', async (t) => {
+  const file = newPath('log')
+  const writer = OffsetLog(file, { codec: jsonCodec })
+  await writer.append({ i: 0 })
+  await writer.sync()
+  const { size } = await writer.stats()
+  await writer.append({ i: 1 })
+  const { storage, fail } = failingOpen('EMFILE')
+  const reader = OffsetLog(file, { codec: jsonCodec, flags: 'r', storage })
+  await reader.ready()
+  await writer.close()
+  reader._file.follower._watch._onChange = (done) => done()
+  const bytes = fs.readFileSync(file)
+  fs.writeFileSync(`${file}.tail`, bytes.subarray(size))
+  fs.truncateSync(file, size)
+  fail(true)
+  t.equal((await failureOf(() => reader.refresh()))?.code, 'EMFILE')
+  fail(false)
+  fs.writeFileSync(file, bytes)
+  await reader.refresh()
+  t.equal(await reader.count(), 2)
+  await reader.close()
 })
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31

@@ -23,6 +23,9 @@ const { Times } = require('./record-times')
 /** Of a segment that is damaged, or was dropped. */
 const UNPROVEN_CODES = new Set(['ERR_LOG_CORRUPT', 'ERR_LOG_SEQ_RETAINED', 'ENOENT'])
 
+/** Of an open that fails for a while: too many files, no memory, no right. */
+const UNOPENED = ['EMFILE', 'ENFILE', 'ENOMEM', 'EACCES', 'EPERM']
+
 class Core {
   /** @param {string} folder  @param {Options} options */
   constructor (folder, options) {
@@ -74,11 +77,15 @@ class Core {
    * Whether a file is a segment of another log. What cannot be read is damaged, and belongs to this one.
    * @param {string} name  of a file in the folder
    * @returns {Promise<LogError | null>}  null if it is of this log
+   * @throws if the file cannot be opened now: it may be anybody's
    */
   async findForeign (name) {
     const own = /** @type {Source} */ (this.segments.last.source).id
     const file = path.join(this.folder, name)
-    const { id } = await peekId(file, this.options.active.storage).catch(() => ({ id: null }))
+    const { id } = await peekId(file, this.options.active.storage).catch((err) => {
+      if (UNOPENED.includes(err.code)) throw err
+      return { id: null }
+    })
     if (id === null || own === null || id.equals(own)) return null
     return new LogError('ERR_LOG_FOREIGN_SEGMENT', `${file} is a segment of another log, and was not removed; move it to ` +
       `where it belongs. Its id is ${id.toString('hex')}, that of this log ${own.toString('hex')}`, { path: file })

@@ -5,6 +5,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { collect, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
@@ -174,4 +175,29 @@ tape('wrong-folder: a segment of another log is never removed, but named', async
   t.notOk(fs.existsSync(first), 'its own segments are dropped')
   await own.log.append({ i: 4 })
   await own.log.close()
+})
+
+tape('wrong-folder: a segment of another log is not removed while it cannot be opened to see whose it is', async (t) => {
+  const root = temporaryFolder()
+  const other = await fill(path.join(root, 'other'))
+  await other.log.close()
+  const own = await fill(path.join(root, 'own'))
+  const [, { path: second }] = await own.log.segments()
+  await own.log.close()
+  fs.copyFileSync(path.join(root, 'other', fs.readdirSync(path.join(root, 'other'))[0]), second)
+  let isFailing = false
+  const storage = { ...fileStorage }
+  storage.open = (file, options, cb) => {
+    if (isFailing && file.endsWith(path.basename(second))) cb(Object.assign(new Error('EMFILE: simulated'), { code: 'EMFILE' }))
+    else fileStorage.open(file, options, cb)
+  }
+  const log = SegmentedLog(path.join(root, 'own'), { ...options, storage })
+  await log.ready()
+  isFailing = true
+  t.equal((await failureOf(() => log.dropBefore(Infinity)))?.code, 'EMFILE')
+  t.ok(fs.existsSync(second))
+  isFailing = false
+  t.equal((await failureOf(() => log.dropBefore(Infinity)))?.code, 'ERR_LOG_FOREIGN_SEGMENT')
+  t.ok(fs.existsSync(second))
+  await log.close()
 })
