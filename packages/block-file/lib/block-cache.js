@@ -484,7 +484,8 @@ class Slab {
       source.copy(own, 0, start, end)
       return own
     }
-    const offset = this.reserve(size)
+    if (this._used + size > this._size) this._renew(size)
+    const offset = this._used
     source.copy(this.bytes, offset, start, end)
     return this.take(offset, offset + size)
   }

@@ -171,10 +171,13 @@ class LockedOpening {
     if (handle === 'busy') throw await this.#describeHolder()
     if (handle === 'refused') return this.#openByRecord()
     if (isNew) await this.#beginNew(handle)
-    const { inode } = handle.stat ? await promisesOf(handle).stat() : { inode: undefined }
+    const found = handle.stat
+      ? await promisesOf(handle).stat()
+      : { size: await promisesOf(handle).size(), inode: undefined }
+    const { inode } = found
     const lock = this.#lock = await storage.lock(this.#path, { createFolder: false, isKernelHeld: true, inode })
     this.#hasMadeTemporary ||= isNew
-    let size = await promisesOf(handle).size()
+    let { size } = found
     if (isNew || (initial !== null && size === 0)) {
       handle = await this.#publish(handle, isNew)
       size = await promisesOf(handle).size()

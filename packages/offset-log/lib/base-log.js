@@ -237,10 +237,12 @@ class BaseLog {
 
   /** @type {(seq: number, options?: any, cb?: NodeCallback<any>) => any} the callback may be the second argument */
   get (seq, options, cb) {
-    // A promise needs a closure; a callback without options does not.
-    if (typeof options === 'function') this._getter.get(seq, /** @type {Callback<any>} */ (options))
-    else if (options === undefined) return callbackOrPromise(cb, (cb) => this._getter.get(seq, cb), 'get')
-    else return this.#read('get', seq, options, cb)
+    if (typeof options === 'function') return this._getter.get(seq, /** @type {Callback<any>} */ (options))
+    if (options !== undefined) return this.#read('get', seq, options, cb)
+    if (typeof cb === 'function') return this._getter.get(seq, cb)
+    const settler = createSettler(cb, 'get')
+    this._getter.get(seq, settler.cb)
+    return settler.promise
   }
 
   /** @type {(seqs: readonly number[], options?: any, cb?: NodeCallback<any[]>) => any} */

@@ -200,7 +200,7 @@ class RecordPeeker {
     const { hasGaps, shift } = store.rules
     const { starts, slot } = this._pages
     const at = seq - shift - pageStart
-    if (starts?.has(slot, at)) return this._settle(offset + at, 0, ANYWHERE) && this._unpack()
+    if (starts?.has(slot, at)) return this._settle(offset + at, 0, ANYWHERE)
     const stop = Math.min(offset + page.end - pageStart, offset + PAGE_SIZE - CHUNK_SIZE_MIN + 1)
     for (let chunk = offset; chunk < stop;) {
       const position = view.getUint16(chunk + 16) * TWO_32 + view.getUint32(chunk + 18)
@@ -208,7 +208,7 @@ class RecordPeeker {
       const chunkEnd = chunk + CHUNK_HEADER_SIZE + view.getUint16(chunk + 8)
       if (hasGaps || position - chunk + chunkEnd > seq) {
         const at = walkTo(view, chunk, chunkEnd, seq - position + chunk, hasGaps)
-        if (at !== NOWHERE) return this._settle(at, chunk, chunkEnd) && this._unpack()
+        if (at !== NOWHERE) return this._settle(at, chunk, chunkEnd)
       }
       chunk = chunkEnd
     }
@@ -222,23 +222,24 @@ class RecordPeeker {
    * @returns {boolean}  whether the frame is a record, and all of it is at hand
    */
   _settle (at, chunk, chunkEnd) {
-    const { bytes, view } = this._pages.page
+    const { _store: { maxRecordSize, words }, _pages: { page: { bytes, view } } } = this
     const word = view.getUint32(at)
     const size = word & FRAME_LENGTH_MASK
-    if (word >>> 30 !== FRAME_TYPES.RECORD || size > this._store.maxRecordSize) return false
+    if (word >>> 30 !== FRAME_TYPES.RECORD || size > maxRecordSize) return false
     const start = at + LENGTH_SIZE
-    if (start + size > chunkEnd) return size <= CACHED_SIZE_MAX && this._assemble(start, size, chunk, chunkEnd)
-    this.bytes = bytes
-    this.start = start
-    this.end = start + size
-    this._isOwn = false
-    return true
+    if (start + size > chunkEnd) {
+      if (size > CACHED_SIZE_MAX || !this._assemble(start, size, chunk, chunkEnd)) return false
+    } else {
+      this.bytes = bytes
+      this.start = start
+      this.end = start + size
+      this._isOwn = false
+    }
+    return words === null || this._unpack(words)
   }
 
-  /** @returns {boolean}  whether it is a record that can be unpacked; one without a dictionary is as it must be */
-  _unpack () {
-    const { words } = this._store
-    if (words === null) return true
+  /** @type {(words: import('../file-words').FileWords) => boolean} whether it is a record that can be unpacked */
+  _unpack (words) {
     if (isWordsRecord(this.bytes, this.start, this.end)) return false
     try {
       words.unpackOne(this.bytes, this.start, this.end)
