@@ -9,7 +9,7 @@ exports.patches = [{
   replace: 'if (!header.hasRest(piece)) return false'
 }, {
   // Positions that are never used twice hide it: in logs of before there were none.
-  file: 'packages/framing/lib/pack-commit.js',
-  find: 'if (!this.isBehindLoss) return 0',
-  replace: 'if (this !== null) return 0'
+  file: 'packages/offset-log/lib/checked-store.js',
+  find: '(reservation.isBehindLoss ? reservation.sizeToSkip(tail) : 0)',
+  replace: '0'
 }]

@@ -4,7 +4,7 @@
 exports.why = 'what is appended then has the seq of a record that somebody has seen, and that is lost'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/framing/lib/pack-commit.js',
-  find: 'if (!this.isBehindLoss) return 0',
-  replace: 'if (this !== null) return 0'
+  file: 'packages/offset-log/lib/checked-store.js',
+  find: '(reservation.isBehindLoss ? reservation.sizeToSkip(tail) : 0)',
+  replace: '0'
 }]

@@ -354,7 +354,8 @@ class Writer {
     if (this.#hasDebris) this.#now.truncateSync(size)
     this.#hasDebris = false
     try {
-      if (!this.#writePaddedNow(bytes, size)) this.#writeNow(bytes, size)
+      const needsRoom = this.reserveSize > 0 && size + bytes.length > this.#reserveEnd
+      if (!needsRoom || !this.#writePaddedNow(bytes, size)) this.#writeNow(bytes, size)
     } catch (err) {
       this.#undoAppend(size, /** @type {Error} */ (err))
       throw err
@@ -362,10 +363,9 @@ class Writer {
     this.#grow(bytes)
   }
 
-  // False if no room need be reserved, or there is none for it: without the zeros there may be room for the bytes.
+  // False if there is no room for zeros after the bytes: without them there may be room for the bytes.
   /** @type {(bytes: Buffer, size: number) => boolean} */
   #writePaddedNow (bytes, size) {
-    if (this.reserveSize === 0 || size + bytes.length <= this.#reserveEnd) return false
     const padded = this.#pad(bytes)
     try {
       this.#writeNow(padded, size)
@@ -391,7 +391,8 @@ class Writer {
   /** @param {Buffer} bytes  are in the file behind its size */
   #grow (bytes) {
     const { size, cache } = this._file
-    cache.patch(bytes, size.value)
+    // It has blocks only once something was read by blocks.
+    if (cache.size > 0) cache.patch(bytes, size.value)
     size.set(size.value + bytes.length)
   }
 

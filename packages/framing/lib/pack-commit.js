@@ -58,7 +58,7 @@ class CommitPacker {
     this._tail = tail
     this._bytes = target
     this._offset = 0
-    /** Where the page ends in the target. `_room` moves it on to the next page. */
+    /** Where the page ends in the target. The first chunk of the next page moves it on. */
     this._pageEnd = PAGE_SIZE - tail.end % PAGE_SIZE
     this._header = new ChunkHeader()
     this._header.epoch = epoch
@@ -79,17 +79,16 @@ class CommitPacker {
       for (const last = ends[index]; record < last; record++) {
         const data = records[record]
         const { length } = data
-        const dataStart = this._offset + LENGTH_SIZE
         // Nearly always the open chunk takes the whole record.
-        if (this._chunkStart !== -1 && dataStart + length <= this._pageEnd) {
-          start = this._offset
-          putUint32(bytes, FRAME_TYPES.RECORD * 2 ** 30 + length, start)
+        if (this._chunkStart === -1 || this._offset + LENGTH_SIZE + length > this._pageEnd) this._makeRoom(length)
+        start = this._offset
+        const dataStart = this._offset = start + LENGTH_SIZE
+        putUint32(bytes, FRAME_TYPES.RECORD * 2 ** 30 + length, start)
+        if (dataStart + length > this._pageEnd) {
+          this._putPieces(data)
+        } else {
           bytes.set(data, dataStart)
           this._offset = dataStart + length
-        } else {
-          this._makeRoom(length)
-          start = this._offset
-          this._putRecord(data)
         }
       }
       seqs[index] = end + shift + start
@@ -131,18 +130,12 @@ class CommitPacker {
     return { bytes: bytes.subarray(0, this._offset), seq: end + shift + start, tail }
   }
 
-  /** How many bytes of the page are left; at the page's end, those of the next page. */
-  get _room () {
-    if (this._offset >= this._pageEnd) this._pageEnd += PAGE_SIZE
-    return this._pageEnd - this._offset
-  }
-
   /** Opens a chunk in which a record of this size may begin. @type {(size: number) => void} */
   _makeRoom (size) {
-    const isOpen = this._chunkStart !== -1
     // At a page's end the room is that of the next page, where no chunk is open.
-    const room = this._room
-    if (isOpen && room === PAGE_SIZE) this._closeChunk(CHUNK_FLAGS.COMMIT_CONTINUES)
+    const isAtEnd = this._offset >= this._pageEnd
+    if (isAtEnd && this._chunkStart !== -1) this._closeChunk(CHUNK_FLAGS.COMMIT_CONTINUES)
+    const room = isAtEnd ? PAGE_SIZE : this._pageEnd - this._offset
     const usable = this._chunkStart === -1 ? room - CHUNK_HEADER_SIZE : room
     if (usable < LENGTH_SIZE + Math.min(size, SPLIT_SIZE_MIN)) this._padPage(room)
     if (this._chunkStart === -1) this._openChunk(0)
@@ -178,8 +171,7 @@ class CommitPacker {
   _putPieces (data) {
     let done = 0
     for (;;) {
-      const isFull = this._chunkStart !== -1 && this._room === PAGE_SIZE
-      const size = isFull ? 0 : Math.min(data.length - done, this._room)
+      const size = Math.min(data.length - done, this._pageEnd - this._offset)
       data.copy(this._bytes, this._offset, done, done + size)
       this._offset += size
       done += size
@@ -191,6 +183,7 @@ class CommitPacker {
 
   /** @param {number} continued */
   _openChunk (continued) {
+    if (this._offset >= this._pageEnd) this._pageEnd += PAGE_SIZE
     this._header.position = this._tail.end + this._tail.shift + this._offset
     this._header.continued = continued
     this._chunkStart = this._offset
@@ -242,12 +235,14 @@ const NOT_KNOWN = Infinity
 
 /** Says which seqs may be shown before they are synced, so that no seq is ever given to two records. */
 class SeqReservation {
+  /** Whether shown records may be lost, and nothing was appended since. Then the next commit skips `sizeToSkip`. */
+  isBehindLoss
+  /** The reserved end in the synced slots of this session: no record may reach further. */
+  syncedEnd = 0
   /** Up to this position an earlier session may have shown records that are lost; 0 if everything shown is there. */
   #lostEnd
   /** The least reserved end of the next slot; 0 if nothing is reserved. */
   #end
-  /** The reserved end in the synced slots of this session: no record may reach further. */
-  #syncedEnd = 0
   /** Whether the lock says that nothing is lost if this process is killed. */
   isMarkedIntact = false
 
@@ -262,11 +257,7 @@ class SeqReservation {
     else if (lostSlot) this.#lostEnd = Math.min(U48_MAX, Math.max(slot.reservedEnd, slot.logicalEnd) + RESERVATION_SIZE)
     else this.#lostEnd = slot.reservedEnd
     this.#end = slot?.reservedEnd ?? 0
-  }
-
-  /** Whether shown records may be lost, and nothing was appended since. */
-  get isBehindLoss () {
-    return this.#lostEnd !== 0
+    this.isBehindLoss = this.#lostEnd !== 0
   }
 
   /** Whether the session before was not closed, but nothing of it is lost. */
@@ -274,9 +265,8 @@ class SeqReservation {
     return this.#end !== 0 && !this.isBehindLoss
   }
 
-  /** How many positions the next commit must skip. @type {(tail: Tail) => number} */
+  /** How many positions the next commit skips, behind a loss. @type {(tail: Tail) => number} */
   sizeToSkip ({ end, shift }) {
-    if (!this.isBehindLoss) return 0
     const distance = this.#lostEnd === NOT_KNOWN ? 2 * RESERVATION_SIZE : this.#lostEnd - end - shift
     return Math.max(1, Math.ceil(distance / RESERVATION_SIZE)) * RESERVATION_SIZE
   }
@@ -284,11 +274,7 @@ class SeqReservation {
   /** A commit was written behind the skipped positions. */
   noteSkipped () {
     this.#lostEnd = 0
-  }
-
-  /** Whether records up to this logical position may be shown now. @type {(end: number) => boolean} */
-  covers (end) {
-    return end <= this.#syncedEnd
+    this.isBehindLoss = false
   }
 
   // Reserves positions for records from `begin` on, a logical position. Each is smaller than a reservation. Returns the
@@ -301,14 +287,14 @@ class SeqReservation {
 
   /** A slot of this session, with this reserved end, is on stable storage. @type {(reservedEnd: number) => void} */
   noteSynced (reservedEnd) {
-    this.#syncedEnd = Math.max(this.#syncedEnd, reservedEnd)
+    this.syncedEnd = Math.max(this.syncedEnd, reservedEnd)
   }
 
   /** A slot on stable storage says that nothing is reserved any more. The next append must reserve again first. */
   release () {
     if (this.isBehindLoss) return
     this.#end = 0
-    this.#syncedEnd = 0
+    this.syncedEnd = 0
   }
 
   // The reserved end for a slot that says that everything before `logicalEnd` is on stable storage. `isLast`: nothing

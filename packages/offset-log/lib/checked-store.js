@@ -56,6 +56,8 @@ class CheckedStore {
     /** The size of a frame less that of its record. */
     this.frameOverhead = LENGTH_SIZE + packing
     this.reserveSize = RESERVE_SIZE
+    /** Any record can be framed. */
+    this.checkRecord = null
     this.file = file
     this.blocks = file.blocks
     this.path = file.blocks.path
@@ -113,17 +115,12 @@ class CheckedStore {
   /** Logical position where the next commit begins. */
   get nextPosition () {
     const { reservation, tail } = this
-    return tail.end + tail.shift + reservation.sizeToSkip(tail)
+    return tail.end + tail.shift + (reservation.isBehindLoss ? reservation.sizeToSkip(tail) : 0)
   }
 
   /** How many bytes can still be appended. */
   get room () {
     return FILE_SIZE_MAX - this.nextPosition
-  }
-
-  /** Any record can be framed. */
-  checkRecord () {
-    return null
   }
 
   /** How many bytes one write of frames of this total size takes at most. @param {number} size */
@@ -150,15 +147,17 @@ class CheckedStore {
   /** @param {Framed} framed  was written to the file */
   noteWritten ({ tail, seq, words }) {
     if (words) this.words?.noteWritten(words)
-    if (this.reservation.isBehindLoss) this.noteSkipped(this.tail, tail.shift)
-    this.reservation.noteSkipped()
+    if (this.reservation.isBehindLoss) {
+      this.noteSkipped(this.tail, tail.shift)
+      this.reservation.noteSkipped()
+    }
     this.tail = tail
     this.last = seq
   }
 
   /** @param {Packed} packed  becomes readable */
   show ({ bytes, tail }) {
-    this.pages.patch(bytes, tail.end - bytes.length)
+    if (this.pages.isUsed) this.pages.patch(bytes, tail.end - bytes.length)
     this.setEnd(tail)
   }
 

@@ -359,7 +359,8 @@ class Log extends BaseLog {
   _checkRecord (record) {
     const { store, maxRecordSize } = this._file
     const sizeMax = Math.min(maxRecordSize, store.recordSizeMax)
-    return record.length > sizeMax ? tooLargeToAppend('a record', record.length, sizeMax) : store.checkRecord(record)
+    if (record.length > sizeMax) return tooLargeToAppend('a record', record.length, sizeMax)
+    return store.checkRecord === null ? null : store.checkRecord(record)
   }
 }
 

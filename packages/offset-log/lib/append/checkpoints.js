@@ -85,7 +85,7 @@ class Checkpoints {
    */
   prepareAppend (size) {
     const { reservation, file: { durability }, nextPosition } = this.#store
-    if (!reservation.covers(nextPosition + size)) {
+    if (nextPosition + size > reservation.syncedEnd) {
       return durability.runExclusive(() => this.extendReservation(nextPosition)).then(() => this.#markIntact())
     }
     return reservation.isMarkedIntact || reservation.isBehindLoss ? null : this.#markIntact()
@@ -142,6 +142,7 @@ class Checkpoints {
   /** @param {Mark} mark  what is durable now */
   noteSynced (mark) {
     this.durableEnd = Math.max(this.durableEnd, mark.end)
+    if (this.#isSlotSynced) return
     this.#isSlotSynced = true
     this.#store.reservation.noteSynced(this.#ownReservedEnd)
   }
@@ -239,7 +240,7 @@ class Checkpoints {
   /** @param {number} size  of the next commit at most */
   prepareAppendNow (size) {
     const { reservation, epoch, blocks, nextPosition } = this.#store
-    if (!reservation.covers(nextPosition + size)) {
+    if (nextPosition + size > reservation.syncedEnd) {
       this.completeNow()
       // The newest slot must be durable before the other one is overwritten.
       if (!this.#isSlotSynced) this.#syncNow()
