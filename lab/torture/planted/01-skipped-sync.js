@@ -7,4 +7,8 @@ exports.patches = [{
   file: 'packages/offset-log/lib/durability.js',
   find: 'const syncing = blocks.syncSoon()',
   replace: 'const syncing = null'
+}, {
+  file: 'packages/offset-log/lib/durability.js',
+  find: 'if (!blocks.trySync()) return false',
+  replace: 'if (this.error !== null) return false'
 }]

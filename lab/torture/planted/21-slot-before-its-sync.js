@@ -7,4 +7,8 @@ exports.patches = [{
   file: 'packages/offset-log/lib/durability.js',
   find: 'const syncing = blocks.syncSoon()',
   replace: 'checkpoints.synced(mark, needsSlot)\n      const syncing = blocks.syncSoon()'
+}, {
+  file: 'packages/offset-log/lib/durability.js',
+  find: 'if (!blocks.trySync()) return false',
+  replace: 'checkpoints.synced(mark, false)\n      if (!blocks.trySync()) return false'
 }]

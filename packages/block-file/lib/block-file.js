@@ -116,7 +116,8 @@ class BlockFileHandle {
       lockHeld: null,
       rewriteCount: 0
     }
-    this._reader = new Reader(this._file)
+    /** Made by the first read by blocks: a log may have a cache of its own. @type {Reader | null} */
+    this._reader = null
     this._writer = new Writer(this._file)
     this._turns = new SyncBudget()
     this._lifecycle = new Lifecycle((name) => closedError(name, path))
@@ -271,7 +272,16 @@ class BlockFileHandle {
    * @throws errors of the file system, as the promise rejects with
    */
   syncSoon () {
-    return this._lifecycle.isOpen && this._writer.trySync() ? null : toPromise((cb) => this.sync(cb))
+    return this.trySync() ? null : toPromise((cb) => this.sync(cb))
+  }
+
+  /**
+   * Syncs if the disk answers at once. The file must be open for writing.
+   * @returns {boolean}  whether everything is on stable storage; if not, call `sync`
+   * @throws errors of the file system
+   */
+  trySync () {
+    return this._lifecycle.isOpen && this._writer.trySync()
   }
 
   /**
@@ -541,12 +551,13 @@ class BlockFileHandle {
   _read (start, end, decode, cb) {
     // The usual case: the file is open and the bytes are at hand. It allocates nothing but the result.
     if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {
-      const bytes = this._reader.readAtHand(start, end)
+      const bytes = (this._reader ??= new Reader(this._file)).readAtHand(start, end)
       if (bytes !== null) return this._answer(bytes, 0, decode, cb)
     }
     this._lifecycle.run('read', cb, (cb) => {
       const err = this._whyNotRange('read', start, end)
       if (err) return cb(err)
+      this._reader ??= new Reader(this._file)
       this._reader.read(start, end, (err, bytes) => err || !bytes ? cb(err) : this._answer(bytes, 0, decode, cb))
     })
   }
@@ -555,7 +566,7 @@ class BlockFileHandle {
   _readInteger (start, end, decode, cb) {
     // An integer in a cached block is read in place.
     if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {
-      const offset = this._reader.findCached(start, end)
+      const offset = (this._reader ??= new Reader(this._file)).findCached(start, end)
       if (offset !== -1) return this._answer(this._file.cache.arena, offset, decode, cb)
     }
     this._read(start, end, decode, cb)

@@ -238,17 +238,15 @@ class Appender {
         nextTick(this.#tell, commit, index)
       } else {
         this.#commits.recycle(commit)
-        this.#goOn()
+        if (performance.now() - this.#turnStartMs < TURN_MS) nextTick(this.#run)
+        else setImmediate(this.#runInNewTurn)
       }
     }
   }
 
-  #goOn () {
-    if (performance.now() - this.#turnStartMs < TURN_MS) return nextTick(this.#run)
-    setImmediate(() => {
-      this.#turnStartMs = performance.now()
-      this.#run()
-    })
+  #runInNewTurn = () => {
+    this.#turnStartMs = performance.now()
+    this.#run()
   }
 
   /** Whether `flushNow` may be called: it must overtake neither a truncation nor the renaming of a compacted file. */

@@ -92,12 +92,45 @@ class Durability {
     return promise
   }
 
-  /** @type {(seq: number) => Promise<void>} resolves once the written records up to `seq` are durable */
-  async whenDurable (seq) {
-    if (this.#durable.value >= seq) return
+  /**
+   * Makes the written records up to `seq` durable.
+   * @param {number} seq
+   * @returns {Promise<void> | null}  null if they are durable already
+   * @throws ERR_LOG_POISONED, as the promise rejects with
+   */
+  whenDurable (seq) {
+    if (this.#durable.value >= seq) return null
     if (this.error !== null) throw this.error
+    if (!this.#isBusy && this.#trySync()) return null
     // The kernel reports a failure to one sync only. So what `syncNow` has synced beside a running sync waits for that.
     return this.#running !== null && this.#syncedSince >= seq ? this.#running.promise : this.sync()
+  }
+
+  /** Syncs before it returns, if the disk answers at once. @returns {boolean}  whether it has */
+  #trySync () {
+    const { store, store: { checkpoints }, blocks } = this.#file
+    // What is beside a log of lines is synced too.
+    if (store.isLines) return false
+    const mark = checkpoints.mark()
+    try {
+      if (!blocks.trySync()) return false
+    } catch (err) {
+      throw this.poison(/** @type {Error} */ (err))
+    }
+    this.#isDirty = false
+    // Who is told of the records may ask for the next sync.
+    this.#isBusy = true
+    this.#noteSynced(mark, false)
+    this.#isBusy = false
+    if (this.#next !== null || this.#exclusive.length > 0) this.#run()
+    return true
+  }
+
+  /** @type {(mark: import('./load').Mark, needsSlot: boolean) => void} */
+  #noteSynced (mark, needsSlot) {
+    this.onSynced(mark.since)
+    this.#file.store.checkpoints.synced(mark, needsSlot)
+    this.#durable.set(Math.max(mark.since, this.#syncedSince))
   }
 
   /**
@@ -220,9 +253,7 @@ class Durability {
     }
     this.#running = null
     if (this.error !== null) return running.reject(this.error)
-    this.onSynced(mark.since)
-    checkpoints.synced(mark, needsSlot)
-    this.#durable.set(Math.max(mark.since, this.#syncedSince))
+    this.#noteSynced(mark, needsSlot)
     running.resolve()
   }
 
