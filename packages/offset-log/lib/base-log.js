@@ -19,6 +19,8 @@ const { RecordStream } = require('./stream')
 
 /**
  * @typedef {import('./load').LogFile} LogFile
+ * @typedef {import('./read/prove-record').Likeness} Likeness
+ * @typedef {import('./read/prove-record').ProofPart} ProofPart
  * @typedef {import('./range').Range} Range
  * @typedef {[source: import('./index-seam').IndexSource, openRange: import('./load').OpenRange,
  *   watchCuts?: () => import('./index-seam').FindCut]} Reading  as of Indexing
@@ -42,6 +44,8 @@ const { RecordStream } = require('./stream')
  *   waiting
  * @property {(call: string, options: any) => Within} [within]  of a log that has read options of its own
  * @property {() => Promise<void>} [refresh]  finds what another process has appended
+ * @property {(seq: number) => Promise<ProofPart[] | null>} [prove]  see `_prove`
+ * @property {(parts: ProofPart[]) => Promise<Likeness>} [compare]  see `_compare`
  */
 
 /**
@@ -414,6 +418,19 @@ class BaseLog {
     const err = this._writeError(name)
     if (err !== null) throw err
     this._work.checkCanWriteNow?.(name, mayBeClosed)
+  }
+
+  /**
+   * What proves an open log up to a record, for who saves what it has read: see proof.js.
+   * @type {(seq: number) => Promise<ProofPart[] | null>} null: the log cannot prove it
+   */
+  async _prove (seq) {
+    return await this._work.prove?.(seq) ?? null
+  }
+
+  /** Whether an open log is the one that this was made of. @type {(parts: ProofPart[]) => Promise<Likeness>} */
+  async _compare (parts) {
+    return await this._work.compare?.(parts) ?? 'unknown'
   }
 
   /** @type {(cb?: NodeCallback<number | null>) => any} */

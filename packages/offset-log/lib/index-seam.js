@@ -4,12 +4,9 @@
 // An index may name too many candidates, never too few: the log tests each one with the filter itself. What the index
 // does not know, it names as a range, which the log scans. So every answer is that of a scan.
 
-const { crc32 } = require('node:zlib')
 const { misuse } = require('@millrace/errors')
 const { toPromise } = require('@millrace/flow')
 const { notRemoved } = require('./errors')
-const { Getter } = require('./getter')
-const { findRecord } = require('./read/get-record')
 const { IndexedReader } = require('./read/indexed-reader')
 
 /**
@@ -389,27 +386,9 @@ function canSkip ({ store }) {
   return store?.supports?.onCorrupt === true
 }
 
-/**
- * A number that depends on a record and on all that is before it: a log that was restored from an older copy, or that
- * another program has written, has other records at the same seqs. In a checked log deleting what is before the record
- * does not change it.
- * @param {LogFile} file
- * @param {number} seq
- * @returns {Promise<number | null>}  null if no record can be read there, or the framing proves nothing
- */
+/** See read/prove-record.js. @type {(file: LogFile, seq: number) => Promise<number | null>} */
 async function prove (file, seq) {
-  const { store } = file
-  try {
-    if (store.isLines) return await require('./read/prove-line').proveLine(store, seq)
-    if (!store.isChecked) return null
-    const { chainCrc } = await toPromise((cb) => findRecord(/** @type {any} */ (store), seq, 'get', cb))
-    const { data, isDeleted } = await toPromise((cb) => new Getter(file).readRecord(seq, cb))
-    // The record may continue in chunks that follow.
-    return isDeleted ? chainCrc : crc32(data, chainCrc)
-  } catch (/** @type {any} */ err) {
-    if (['ERR_RECORD_NOT_FOUND', 'ERR_LOG_SEQ_LOST', 'ERR_LOG_CORRUPT'].includes(err?.code)) return null
-    throw err
-  }
+  return (await require('./read/prove-record').proveRecord(file, seq))?.crc ?? null
 }
 
 /**

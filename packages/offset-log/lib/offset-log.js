@@ -285,6 +285,17 @@ class Log extends BaseLog {
     }, 'snapshot')
   }
 
+  /** @type {BaseLog<Appender>['_prove']} */
+  async _prove (seq) {
+    const part = await require('./read/prove-record').proveFile(this._file, seq, '')
+    return part && [part]
+  }
+
+  /** @type {BaseLog<Appender>['_compare']} */
+  async _compare ([part]) {
+    return await require('./read/prove-record').compareFile(this._file, part)
+  }
+
   /** @param {(err: Error | null) => void} cb */
   _shutDown (cb) {
     if (this._abandoned !== null) return toCallback(this._abandoned, cb)

@@ -10,6 +10,7 @@ const { openRange } = require('./range')
  * @typedef {import('./load').LogFile} LogFile
  * @typedef {import('./load').OpenedRange} OpenedRange
  * @typedef {import('./range').Range} Range
+ * @typedef {import('./read/prove-record').ProofPart} ProofPart
  * @typedef {import('@millrace/errors').LogError} LogError
  * @typedef {(err: Error | null, found?: import('./getter').Found) => void} FoundCallback
  * @typedef {(err: Error | null, seq?: any) => void} Done  gets a seq, or a list of them
@@ -105,6 +106,19 @@ class Source {
   /** As of an index: see index-seam.js. @type {(seq: number) => Promise<number | null>} */
   prove (seq) {
     return require('./index-seam').prove(this.#file, seq)
+  }
+
+  /**
+   * What proves the file up to a record, by default the last one: see read/prove-record.js.
+   * @type {(name: string, seq?: number) => Promise<ProofPart | null>}
+   */
+  proveUpTo (name, seq = this.#file.since.value) {
+    return require('./read/prove-record').proveFile(this.#file, seq, name)
+  }
+
+  /** @type {(part: ProofPart) => Promise<import('./read/prove-record').Likeness>} */
+  compare (part) {
+    return require('./read/prove-record').compareFile(this.#file, part)
   }
 
   /** How many records were deleted from it; null if unknown. @returns {number | null} */

@@ -1,7 +1,11 @@
 'use strict'
 // Proves that a log still has what a reader of it has seen: a view, a forwarder, the counts of a server. The log may be
-// another one, or an older copy whose seqs were given again to other records; or a power cut has taken its end. The
-// checksums of the last records that were seen tell.
+// another one, or an older copy whose seqs were given again to other records; a power cut may have taken its end, or
+// another program may have changed a text in place.
+//
+// A log that can, proves everything up to the place: read/prove-record.js says what that takes of a file. The points,
+// checksums of the last records, only count where it cannot: in an offset framing, in a log that is none of this suite,
+// behind a compaction or damage, and for a place that an earlier version has saved.
 
 const { crc32 } = require('@millrace/framing')
 
@@ -9,6 +13,15 @@ const { crc32 } = require('@millrace/framing')
 const POINT_COUNT = 8
 
 /** A record, and the checksum of its bytes, if it was noted. @typedef {[seq: number, crc?: number]} Point */
+
+/**
+ * @typedef {object} Place
+ * @property {string | null} log  its id; null if it has none
+ * @property {number} cursor  the seq of the last record that was seen; -1 if none was
+ * @property {import('./read/prove-record').ProofPart[] | null} [proof]  of everything up to there; null if the log has
+ *   none. An earlier version saved none
+ * @property {Point[]} points
+ */
 
 /**
  * What a log says of a record: `lost`, if a power cut took it; `missing`, if no record has ever been at its seq.
@@ -24,6 +37,8 @@ const VERDICTS = {
   ERR_LOG_SEQ_LOST: 'lost',
   ERR_RECORD_NOT_FOUND: 'missing'
 }
+
+const OTHER = 'the log has other records than those that were seen'
 
 /**
  * The last records up to a seq, newest first.
@@ -45,16 +60,34 @@ async function readPoints (log, cursor) {
 }
 
 /**
+ * The place of a reader, to be saved with what it has read. It may lie behind what is durable.
+ * @type {(log: any, cursor: number) => Promise<Place>} `log`: loaded
+ */
+async function provePlace (log, cursor) {
+  const { id = null } = await log.stats()
+  const proof = cursor === -1 ? null : await log._prove?.(cursor) ?? null
+  return { log: id, cursor, proof, points: await readPoints(log, cursor) }
+}
+
+/**
  * Why a place is not proven; null if it is.
  * @param {any} log  loaded
- * @param {{ log: string | null, cursor: number, points: Point[] }} place  `log`: its id; null if it has none
+ * @param {Place} place
  * @returns {Promise<string | null>}
  */
-async function findDoubt (log, { log: seenId, cursor, points }) {
+async function findDoubt (log, place) {
+  const { log: seenId, cursor, proof = null } = place
   const { id: logId = null } = await log.stats()
   const hasIds = seenId !== null && logId !== null
   if (hasIds && seenId !== logId) return 'what was saved belongs to another log'
   if (cursor === -1) return null
+  const likeness = proof === null ? 'unknown' : await log._compare?.(proof) ?? 'unknown'
+  if (likeness === 'unknown') return await comparePoints(log, place, hasIds)
+  return likeness === 'same' ? null : OTHER
+}
+
+/** @type {(log: any, place: Place, hasIds: boolean) => Promise<string | null>} as of `findDoubt` */
+async function comparePoints (log, { cursor, points }, hasIds) {
   // The record at the cursor was deleted before the place was saved: it must not be there now, either.
   const isGap = points[0]?.[0] !== cursor
   let isProven = false
@@ -63,7 +96,7 @@ async function findDoubt (log, { log: seenId, cursor, points }) {
     const verdict = await judgeRecord(log, Number(seq), crc)
     isProven ||= verdict === 'same'
     if (verdict === 'lost' || verdict === 'missing') return 'the log does not have the last records that were seen'
-    if (verdict === 'other') return 'the log has other records than those that were seen'
+    if (verdict === 'other') return OTHER
   }
   // Else all of them were deleted, dropped or damaged since.
   return isProven || hasIds ? null : 'the last records that were seen are gone'
@@ -94,4 +127,5 @@ async function judgeRecord (log, seq, crc) {
 
 exports.findDoubt = findDoubt
 exports.judgeRecord = judgeRecord
+exports.provePlace = provePlace
 exports.readPoints = readPoints

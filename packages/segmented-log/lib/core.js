@@ -119,13 +119,13 @@ class Core {
       findFile: () => segments.last.filePath,
       isReadOnly: !isWriter,
       findStart: () => segments.first.base,
-      findErasedCount: (/** @type {number} */ seq) => this.#ask(seq, ({ erasedCount }) => erasedCount),
+      findErasedCount: (/** @type {number} */ seq) => this.ask(seq, ({ erasedCount }) => erasedCount),
       findErased: (/** @type {{ from: number, to: number }} */ range) => this.#listErased(range),
       isErased: async (/** @type {number} */ seq) => {
-        return await this.#ask(seq, (source, local) => source.isErased(local)) ?? false
+        return await this.ask(seq, (source, local) => source.isErased(local)) ?? false
       },
       identity: () => ({ id: segments.last.source?.id ?? null, epoch: 0 }),
-      prove: (/** @type {number} */ seq) => this.#ask(seq, (source, local) => source.prove(local)),
+      prove: (/** @type {number} */ seq) => this.ask(seq, (source, local) => source.prove(local)),
       findDoubt: () => isWriter ? null : segments.last.source?.failure ?? null,
       nextBorder: (/** @type {number} */ seq) => segments.find(seq).next?.base ?? Infinity
     }
@@ -134,7 +134,7 @@ class Core {
   /** @type {(range: { from: number, to: number }) => Promise<number[]>} in one segment */
   async #listErased ({ from, to }) {
     const { base } = this.segments.find(from)
-    const found = await this.#ask(from, (source, local) => source.findErased({ from: local, to: to - base }))
+    const found = await this.ask(from, (source, local) => source.findErased({ from: local, to: to - base }))
     return (found ?? []).map((seq) => seq + base)
   }
 
@@ -145,7 +145,7 @@ class Core {
    * @param {(source: Source, local: number) => T | Promise<T>} ask
    * @returns {Promise<T | null>}  null if there is none, or it cannot be read
    */
-  async #ask (seq, ask) {
+  async ask (seq, ask) {
     const { segments } = this
     const segment = segments.find(seq)
     if (seq < segment.base || segment.logOptions !== null) return null

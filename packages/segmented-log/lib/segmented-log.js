@@ -14,6 +14,7 @@ const { Following } = require('./following')
 const { Holds } = require('./holds')
 const { list, openFolder } = require('./opening')
 const { parseOptions } = require('./options')
+const { Proving } = require('./proving')
 const { findMissing, watchCuts } = require('./reader')
 const { Retention } = require('./retention')
 const { parseTimeBounds } = require('./record-times')
@@ -45,6 +46,7 @@ class Log extends BaseLog {
     const core = new Core(folder, parsed)
     const retention = new Retention(core)
     const upkeep = new Upkeep(core, retention)
+    const proving = new Proving(core)
     const appender = new Appending(core, retention, upkeep)
     /** @type {import('@millrace/offset-log/composing').Work} */
     const work = {
@@ -54,7 +56,9 @@ class Log extends BaseLog {
       writeError: (name) => log.#writeError(name),
       checkCanWriteNow: (name, mayBeClosed) => core.segments.last.sink?.checkCanWriteNow(name, mayBeClosed),
       within: (call, options) => log.#within(call, options),
-      refresh: async () => log.#following?.refresh()
+      refresh: async () => log.#following?.refresh(),
+      prove: (seq) => proving.prove(seq),
+      compare: (parts) => proving.compare(parts)
     }
     const instead = 'drop old segments, or copy the folder while the log is closed'
     super({ file: core.file, appender, kind: 'a segmented log', instead, calls: CALLS, work })

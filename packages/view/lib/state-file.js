@@ -2,7 +2,7 @@
 // The file of a view. It is replaced as a whole, so a crash leaves the old one or the new one. First comes a line of
 // text, then the state as the codec has encoded it:
 //
-//   millrace-view 1 <crc32 of all that follows, in hex> <JSON: version, log, cursor, points>
+//   millrace-view 1 <crc32 of all that follows, in hex> <JSON: version, log, cursor, proof, points>
 
 const path = require('node:path')
 const { readFile, replaceFile, seal, unseal } = require('@millrace/block-file')
@@ -13,13 +13,7 @@ const NEW_LINE = 0x0a
 
 /** @typedef {import('@millrace/block-file').Storage} Storage */
 
-/**
- * @typedef {object} Place
- * @property {number | string} version  of the view
- * @property {string | null} log  the id of the log; null if it has none
- * @property {number} cursor  up to this seq everything is folded
- * @property {import('@millrace/offset-log/composing').Point[]} points  that prove it
- */
+/** @typedef {import('@millrace/offset-log/composing').Place & { version: number | string }} Place  with the view's */
 
 /** The bytes of the file are not what was written. */
 class DamagedState extends Error {}

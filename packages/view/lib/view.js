@@ -7,7 +7,7 @@
 const { clearTimeout, setTimeout } = require('node:timers')
 const { LogError, asError, misuse, reasonOf } = require('@millrace/errors')
 const { Turns, createObservable } = require('@millrace/flow')
-const { findDoubt, judgeRecord, readPoints } = require('@millrace/offset-log/composing')
+const { findDoubt, judgeRecord, provePlace } = require('@millrace/offset-log/composing')
 const { DamagedState, StateFile } = require('./state-file')
 
 /** After an append others probably follow. */
@@ -397,12 +397,11 @@ class View {
     const cursor = this.#cursor
     const generation = this.#generation
     const state = this.#encode()
+    const place = await provePlace(log, cursor)
     // A power cut must not take a record that is in the state.
     await log.sync()
-    const { id = null } = await log.stats()
-    const points = await readPoints(log, cursor)
     if (generation !== this.#generation) return
-    await this.#file.replace({ version: this.#options.version, log: id, cursor, points }, state)
+    await this.#file.replace({ version: this.#options.version, ...place }, state)
     if (generation !== this.#generation) return
     this.#saved = cursor
     this.#saveFailure = null

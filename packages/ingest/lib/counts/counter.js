@@ -12,7 +12,7 @@
 
 const { clearTimeout, setTimeout } = require('node:timers')
 const { Turns } = require('@millrace/flow')
-const { findDoubt, readPoints } = require('@millrace/offset-log/composing')
+const { findDoubt, provePlace } = require('@millrace/offset-log/composing')
 const { Problem, unavailable } = require('../problem')
 const { decodeRecord } = require('../record')
 const { CountFiles, stale } = require('./files')
@@ -46,8 +46,6 @@ class Counter {
   #log
   #options
   #files
-  /** @type {string | null} */
-  #logId = null
   /** Days that are not in files of their own, or whose counts are newer. @type {Map<number, Tally>} */
   #days = new Map()
   /** Days that have a file. @type {Set<number>} */
@@ -99,14 +97,13 @@ class Counter {
   async #load () {
     this.#isCurrent = false
     this.#broken = null
-    this.#logId = (await this.#log.stats()).id ?? null
     try {
       const saved = await this.#files.readNow()
       if (saved === null && this.#filed.size > 0) throw stale('the file now.json is missing')
-      const doubt = saved && await findDoubt(this.#log, saved)
+      const doubt = saved && await findDoubt(this.#log, saved.place)
       this.#days = saved?.days ?? new Map()
-      this.#cursor = saved?.cursor ?? -1
-      this.#saved = saved?.cursor ?? null
+      this.#cursor = saved?.place.cursor ?? -1
+      this.#saved = saved?.place.cursor ?? null
       this.#unsavedSize = 0
       if (doubt !== null) throw stale(doubt)
     } catch (err) {
@@ -265,7 +262,7 @@ class Counter {
     const unsavedSize = this.#unsavedSize
     if (this.#broken !== null || cursor === this.#saved) return
     const days = [...this.#days].map(([day, tally]) => ({ day, tally, total: tally.total }))
-    await this.#files.writeNow({ log: this.#logId, cursor, days: this.#days }, provePlace(log, cursor))
+    await this.#files.writeNow(this.#days, proveDurable(log, cursor))
     if (epoch !== this.#epoch) return
     this.#saved = cursor
     this.#unsavedSize -= unsavedSize
@@ -382,11 +379,12 @@ class Counter {
   }
 }
 
-/** @type {(log: Log, cursor: number) => ReturnType<typeof readPoints>} */
-async function provePlace (log, cursor) {
+/** @type {(log: Log, cursor: number) => ReturnType<typeof provePlace>} */
+async function proveDurable (log, cursor) {
+  const place = await provePlace(log, cursor)
   // A power cut must not take a record that is counted.
   if (Number(log.durable.value) < cursor) await log.sync()
-  return await readPoints(log, cursor)
+  return place
 }
 
 /** A log that cannot be written drops nothing. @param {any} err */

@@ -17,13 +17,7 @@ const NEW_LINE = Buffer.from('\n')
 const NOW = 'now.json'
 const DAY = /^(.+)\.json$/
 
-/**
- * @typedef {object} Saved
- * @property {string | null} log  the id of the log
- * @property {number} cursor  the seq of the last record that is counted; -1 if none is
- * @property {import('@millrace/offset-log/composing').Point[]} points  that prove it
- * @property {Map<number, Tally>} days
- */
+/** @typedef {import('@millrace/offset-log/composing').Place} Place */
 
 class CountFiles {
   #storage
@@ -41,14 +35,17 @@ class CountFiles {
     return new Set(names.flatMap((name) => parseDay(DAY.exec(name)?.[1] ?? '') ?? []))
   }
 
-  /** @returns {Promise<Saved | null>}  null if there is no file @throws {Problem} */
+  /**
+   * @returns {Promise<{ place: Place, days: Map<number, Tally> } | null>}  null if there is no file
+   * @throws {Problem}
+   */
   async readNow () {
     const found = await this.#read(NOW)
     if (found === null) return null
     // An earlier version wrote no points.
-    const { log, cursor, points = [[cursor]], days } = found
+    const { days, points = [[found.cursor]], ...place } = found
     const tallies = days.map((/** @type {any} */ { day, rows }) => [Number(parseDay(day)), new Tally(rows)])
-    return { log, cursor, points, days: new Map(tallies) }
+    return { place: { ...place, points }, days: new Map(tallies) }
   }
 
   /** @param {number} day @returns {Promise<Tally>} @throws {Problem} */
@@ -59,12 +56,12 @@ class CountFiles {
 
   /**
    * Replaces `now.json` by the counts at the call.
-   * @type {(saved: Omit<Saved, 'points'>, points: Promise<Saved['points']>) => Promise<void>}  `points`: given once the
-   *   log is durable up to the cursor
+   * @type {(days: Map<number, Tally>, place: Promise<Place>) => Promise<void>}  `place`: how far they go, once
+   *   the log is durable there
    */
-  async writeNow ({ log, cursor, days }, points) {
+  async writeNow (days, place) {
     const all = [...days].map(([day, tally]) => ({ day: formatDay(day), rows: tally.rows() }))
-    await this.#replace(NOW, { log, cursor, points: await points, days: all })
+    await this.#replace(NOW, { ...await place, days: all })
   }
 
   /** @type {(day: number, tally: Tally) => Promise<void>} */

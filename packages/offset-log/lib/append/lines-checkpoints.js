@@ -10,7 +10,7 @@
 const { randomBytes } = require('node:crypto')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const {
-  SUMMED_SIZE, SUMS_POSITIONS, SumWalk, encodePages, encodeSums, sumOfPages, sumPosition, tableEnd
+  SUMMED_SIZE, SUMS_POSITIONS, SumWalk, countPages, encodePages, encodeSums, sumOfPages, sumPosition, tableEnd
 } = require('@millrace/framing')
 const { PageSums } = require('../read/page-sums')
 const { createSums, nameSums } = require('./sums-file')
@@ -182,6 +182,16 @@ class LinesCheckpoints {
     await promisesOf(this.#store.blocks).sync()
     this.durableEnd = walk.end
     await this.#describe(true)
+  }
+
+  /**
+   * What the log has written into one of its newest pages.
+   * @type {(page: number) => { crc: number, size: number } | null} null if the table has it, or nobody
+   */
+  recall (page) {
+    const { firstPage, pages, end, part } = this.#walk
+    if (page === countPages(end)) return { crc: part, size: end % SUMMED_SIZE }
+    return page < firstPage ? null : { crc: pages[page - firstPage], size: SUMMED_SIZE }
   }
 
   /** Whether everything is on stable storage. */
