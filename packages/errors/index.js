@@ -2,7 +2,9 @@
 // The one error class and the table of codes. Code that handles failures branches on codes, never on messages.
 
 const { codes } = require('./lib/codes')
-const { LogError, asError, checkNames, countEdits, misuse, parseNumber, reasonOf } = require('./lib/log-error')
+const {
+  LogError, TIMER_MS_MAX, asError, checkNames, countEdits, misuse, parseNumber, reasonOf, timerMs
+} = require('./lib/log-error')
 
 /**
  * @typedef {import('./lib/log-error').ErrorCode} ErrorCode
@@ -20,6 +22,8 @@ exports.misuse = misuse
 exports.checkNames = checkNames
 exports.countEdits = countEdits
 exports.parseNumber = parseNumber
+exports.TIMER_MS_MAX = TIMER_MS_MAX
+exports.timerMs = timerMs
 exports.asError = asError
 exports.reasonOf = reasonOf
 exports.codes = codes

@@ -88,6 +88,18 @@ function parseNumber (what, value, byDefault, least) {
   throw misuse(`${what} must be a number, at least ${least}, got ${String(value)}`)
 }
 
+/** A timer of Node.js that is to wait for longer fires at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
+/**
+ * What to give to a timer that is to wait for a time that a user has chosen. It may end after 24 days.
+ * @param {number} ms
+ * @returns {number}
+ */
+function timerMs (ms) {
+  return Math.min(ms, TIMER_MS_MAX)
+}
+
 /**
  * What may have been meant.
  * @type {(name: string, known: readonly string[], elsewhere: Readonly<Record<string, readonly string[]>>) => string}
@@ -147,5 +159,7 @@ exports.misuse = misuse
 exports.checkNames = checkNames
 exports.countEdits = countEdits
 exports.parseNumber = parseNumber
+exports.TIMER_MS_MAX = TIMER_MS_MAX
+exports.timerMs = timerMs
 exports.reasonOf = reasonOf
 exports.asError = asError

@@ -4,6 +4,7 @@
 
 const { performance } = require('node:perf_hooks')
 const { setImmediate } = require('node:timers')
+const { timerMs } = require('@millrace/errors')
 
 // Short enough that the block stays unnoticed even if a garbage collection or the compilation of a filter adds to it.
 const SLICE_MS = 2
@@ -83,7 +84,7 @@ class SyncBudget {
 
 /** Uses the global timer, so that a test with a fake clock controls it. @type {(ms: number) => Promise<void>} */
 function pause (ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms))
+  return new Promise((resolve) => setTimeout(resolve, timerMs(ms)))
 }
 
 exports.pause = pause

@@ -3,6 +3,7 @@
 
 const { performance } = require('node:perf_hooks')
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers')
+const { timerMs } = require('@millrace/errors')
 const { createObservable } = require('@millrace/flow')
 const { classify, delayOf } = require('./outcomes')
 
@@ -48,7 +49,7 @@ class Control {
     if (ms <= 0) return
     await new Promise((resolve) => {
       // The interval keeps the process running, not this.
-      const timer = ms === Infinity ? undefined : setTimeout(resolve, Math.ceil(ms)).unref()
+      const timer = ms === Infinity ? undefined : setTimeout(resolve, timerMs(Math.ceil(ms))).unref()
       this.#wake = () => {
         clearTimeout(timer)
         resolve(undefined)
@@ -90,7 +91,7 @@ class Control {
     this.isClosing = true
     if (drainMs <= 0 || this.isPaused) return this.end()
     // A process that closes a forwarder waits for it.
-    this.#deadline = setTimeout(() => this.end(), drainMs)
+    this.#deadline = setTimeout(() => this.end(), timerMs(drainMs))
     this.poke()
   }
 

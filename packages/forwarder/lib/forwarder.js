@@ -183,7 +183,7 @@ class LogForwarder {
     const { drain = 0 } = options
     const isTime = typeof drain === 'number' && drain >= 0
     if (!isTime) throw misuse(`close: drain must be a number of ms, got ${String(drain)}`)
-    this.#control.close(Math.min(drain, 2 ** 31 - 1))
+    this.#control.close(drain)
     await toPromise((cb) => this.#lifecycle.close((done) => this.#shutDown().then(() => done(null), done), cb))
     return { isDrained: this.#isDrained }
   }

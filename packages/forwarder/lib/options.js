@@ -2,7 +2,7 @@
 // Checks the options of a forwarder, and fills in their defaults.
 
 const { fileStorage, parseFileMode, resolvePath, withFileMode } = require('@millrace/block-file')
-const { checkNames, misuse } = require('@millrace/errors')
+const { TIMER_MS_MAX, checkNames, misuse } = require('@millrace/errors')
 const { findTime } = require('@millrace/where')
 
 const KNOWN = ['sink', 'name', 'path', 'start', 'batch', 'backoff', 'attempts', 'fsync', 'refused', 'timeOf', 'lagMs', 'onReport', 'unref',
@@ -15,7 +15,6 @@ const ELSEWHERE = {
   backoff: Object.keys(BACKOFF),
   'the options of the sink': ['url', 'headers', 'gzip', 'timeoutMs', 'format', 'map', 'resource']
 }
-const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
  * A record as a sink gets it. `value` is what the codec of the log gives: bytes, if the log was opened without one.

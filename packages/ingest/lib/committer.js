@@ -5,6 +5,7 @@
 const { nextTick } = require('node:process')
 const { clearTimeout, setImmediate, setTimeout } = require('node:timers')
 const { setImmediate: nextTurn } = require('node:timers/promises')
+const { timerMs } = require('@millrace/errors')
 const { unavailable } = require('./problem')
 
 /** Up to so many bytes a write that nobody waits for in another thread is faster than handing it over. */
@@ -134,7 +135,7 @@ class Committer {
     const isFull = this.#size >= BUFFER_SIZE || ++this.#newCount >= BUFFER_COUNT
     if (isFull || ack === 'written') this.#schedule()
     else if (ack === 'synced') this.#sync()
-    else this.#timer ??= setTimeout(this.#flush, this.#options.bufferMs)
+    else this.#timer ??= setTimeout(this.#flush, timerMs(this.#options.bufferMs))
   }
 
   /**

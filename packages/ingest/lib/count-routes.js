@@ -2,6 +2,7 @@
 // GET /v1/se/counts: how often each event happened, by UTC day of receipt. POST counts again what the log has.
 
 const { clearTimeout, setTimeout } = require('node:timers')
+const { timerMs } = require('@millrace/errors')
 const { toPromise } = require('@millrace/flow')
 const { expectNoBody } = require('./body')
 const { formatDay, parseDay } = require('./counts/tally')
@@ -73,7 +74,7 @@ async function within (counting, ms) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   const late = new Promise((resolve, reject) => {
-    timer = setTimeout(() => reject(unavailable('the events of the log are still being counted')), ms)
+    timer = setTimeout(() => reject(unavailable('the events of the log are still being counted')), timerMs(ms))
   })
   await Promise.race([counting, late]).finally(() => clearTimeout(timer))
 }

@@ -16,6 +16,7 @@
 const { once } = require('node:events')
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers')
 const { crc32 } = require('node:zlib')
+const { timerMs } = require('@millrace/errors')
 const { onAbort } = require('@millrace/flow')
 const { firstPiece } = require('./reading')
 const { showRecord } = require('./record')
@@ -74,7 +75,7 @@ class EventStream {
     response.write(`retry: ${RETRY_MS}\n\n`)
     this.#heartbeat = setInterval(() => {
       if (!response.writableNeedDrain) response.write(this.#id === null ? ':\n\n' : markOf('cursor', this.#id))
-    }, heartbeatMs).unref()
+    }, timerMs(heartbeatMs)).unref()
   }
 
   /** Aborted when the stream is to end, for whatever reason. @returns {AbortSignal} */
@@ -101,7 +102,7 @@ class EventStream {
   /** A reader that takes nothing is cut off: it resumes where it was. */
   async #drained () {
     // AbortSignal.any does not keep a signal of AbortSignal.timeout: if it was collected, it would never abort.
-    const timer = setTimeout(this.end, this.#stallMs)
+    const timer = setTimeout(this.end, timerMs(this.#stallMs))
     try {
       await once(this.#response, 'drain', { signal: this.#gone.signal })
     } finally {

@@ -30,8 +30,6 @@ const UNSAVED_SHARE = 0.25
 const REOPEN_MS = 500
 /** How often a segment is begun so that the time may fall, if records come meanwhile. */
 const FALL_ATTEMPTS = 5
-/** For another server to give the folder back: as long as it takes. */
-const WAIT_MS = 2 ** 31 - 1
 /** After these the log must be opened again. */
 const BROKEN = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UNDONE', 'ERR_LOG_CLOSED', 'ERR_LOG_READ_ONLY'])
 
@@ -194,7 +192,7 @@ class NamedLogs {
   async open () {
     const { folder, mode } = this.#options
     const { signal } = this.#abort
-    const options = { codec: jsonCodec, lockTimeout: WAIT_MS, signal, ...(mode !== undefined && { mode }) }
+    const options = { codec: jsonCodec, lockTimeout: Infinity, signal, ...(mode !== undefined && { mode }) }
     this.#owner = OffsetLog(path.join(folder, OWNER_FILE), options)
     await this.#owner.ready()
     await this.#place.open()

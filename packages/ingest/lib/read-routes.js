@@ -2,6 +2,7 @@
 // GET /v1/logs/:name: a range as lines of JSON, or what comes as server-sent events. GET /v1/logs: the names.
 
 const { Readable } = require('node:stream')
+const { timerMs } = require('@millrace/errors')
 const { onAbort } = require('@millrace/flow')
 const { EventStream, HEADERS, idAt, sendBack, serveLive } = require('./live')
 const { allows } = require('./keys')
@@ -104,7 +105,7 @@ function sendLines (reply, lines, stallMs, onEnd) {
     // The connection may stay for other requests. One that fastify injects has none.
     socket.setTimeout?.(timeout)
   })
-  raw.setTimeout(stallMs, () => raw.destroy())
+  raw.setTimeout(timerMs(stallMs), () => raw.destroy())
   reply.header('Content-Type', LINES_TYPE).send(body)
 }
 

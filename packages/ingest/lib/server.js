@@ -4,7 +4,7 @@
 const { isIP } = require('node:net')
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers')
 const { LogController, fastify } = require('fastify')
-const { misuse } = require('@millrace/errors')
+const { misuse, timerMs } = require('@millrace/errors')
 const { whatIsWrong } = require('./access')
 const { listKeys } = require('./keys')
 const { parseServerOptions } = require('./options')
@@ -44,11 +44,11 @@ function createIngest (given) {
     // The plugin answers then, in the form that its routes have.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    requestTimeout: requestMs,
-    connectionTimeout: idleMs,
+    requestTimeout: timerMs(requestMs),
+    connectionTimeout: timerMs(idleMs),
     http: {
       maxHeaderSize: headerSize,
-      headersTimeout: requestMs,
+      headersTimeout: timerMs(requestMs),
       connectionsCheckingInterval: Math.min(5000, requestMs / 4)
     },
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
@@ -81,7 +81,7 @@ function createIngest (given) {
     ready: () => context.opened,
     close: async () => {
       // A half-sent request does not hold up the end for longer.
-      const timer = setTimeout(() => app.server.closeAllConnections(), graceMs)
+      const timer = setTimeout(() => app.server.closeAllConnections(), timerMs(graceMs))
       const looking = setInterval(closeUnused, CLOSE_MS)
       await app.close().finally(() => {
         clearTimeout(timer)

@@ -1,7 +1,7 @@
 'use strict'
 // The writer: takes records, decides what a full queue does with them, and counts what became of each.
 
-const { checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { checkNames, misuse, reasonOf, timerMs } = require('@millrace/errors')
 const { Delivery } = require('./delivery')
 const { GapCounter } = require('./gap')
 const { Levels } = require('./levels')
@@ -312,7 +312,7 @@ class Writer {
       const restMs = isOld ? 0 : this.#queue.oldestTime + this.#options.batch.ageMs - performance.now()
       if (restMs > 0 && restMs <= this.#options.batch.ageMs) return this.#startTimer(restMs)
       this.#delivery.pump()
-    }, ms).unref()
+    }, timerMs(ms)).unref()
   }
 
   /** Something was written, or the log is another one. */

@@ -3,7 +3,7 @@
 
 const { nextTick } = require('node:process')
 const { setImmediate } = require('node:timers')
-const { LogError, misuse } = require('@millrace/errors')
+const { TIMER_MS_MAX, LogError, misuse } = require('@millrace/errors')
 const { abortError, onAbort, Piece, rethrowAsync, TimeSlice, trampoline } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { openRange } = require('./range')
@@ -324,9 +324,6 @@ class RecordStream {
   }
 }
 
-// The longest interval that Node.js accepts.
-const INTERVAL_MS = 2 ** 31 - 1
-
 /**
  * The live streams of a log that wait for the next append.
  * @extends {Set<RecordStream>}
@@ -351,7 +348,7 @@ let keptCount = 0
 let keeper
 
 function keepProcess () {
-  if (keptCount++ === 0) keeper = setInterval(() => {}, INTERVAL_MS)
+  if (keptCount++ === 0) keeper = setInterval(() => {}, TIMER_MS_MAX)
 }
 
 function releaseProcess () {

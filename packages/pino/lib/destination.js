@@ -5,10 +5,10 @@ const { EventEmitter } = require('node:events')
 const { nextTick } = require('node:process')
 const { StringDecoder } = require('node:string_decoder')
 const { clearTimeout, setTimeout } = require('node:timers')
-const { misuse } = require('@millrace/errors')
+const { misuse, timerMs } = require('@millrace/errors')
 const { LogWriter, warnOnce } = require('@millrace/log-writer')
 const { checkLine, looksWhole, trimEnd } = require('./lines')
-const { openTarget, parseOptions } = require('./options')
+const { openTarget, parseDrain, parseOptions } = require('./options')
 
 // pino sets the properties last... of a destination that has this one.
 const METADATA = Symbol.for('pino.metadata')
@@ -225,12 +225,12 @@ class DestinationStream extends EventEmitter {
    *   to wait at most. `forwarder`: of the log, if there is one
    * @returns {Promise<boolean>}  false if the time was too short, or something failed; it goes on
    */
-  async drain ({ withinMs, forwarder }) {
-    if (!(withinMs >= 0)) throw misuse(`drain: withinMs must be a number of ms, got ${String(withinMs)}`)
+  async drain (options) {
+    const { withinMs, forwarder } = parseDrain(options)
     const work = this.#writer.flush().then(() => forwarder?.drained()).then(() => true, () => false)
     /** @type {NodeJS.Timeout | undefined} */
     let timer
-    const late = new Promise((resolve) => { timer = setTimeout(resolve, withinMs, false) })
+    const late = new Promise((resolve) => { timer = setTimeout(resolve, timerMs(withinMs), false) })
     const isDone = await Promise.race([work, late])
     clearTimeout(timer)
     return isDone

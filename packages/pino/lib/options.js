@@ -180,6 +180,17 @@ function createReplace (first, open) {
   }
 }
 
+/**
+ * @param {{ withinMs: number, forwarder?: { drained: () => Promise<unknown> } }} options  of `drain`
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseDrain (options) {
+  const { withinMs, forwarder } = options ?? {}
+  if (typeof withinMs === 'number' && withinMs >= 0) return { withinMs, forwarder }
+  throw misuse(`drain: withinMs must be a number of ms, got ${typeof withinMs === 'number' ? withinMs : typeof withinMs}`)
+}
+
 exports.checkOptions = checkOptions
 exports.openTarget = openTarget
+exports.parseDrain = parseDrain
 exports.parseOptions = parseOptions

@@ -5,7 +5,7 @@
 // No record waits in a queue: the view reads the log from its cursor, at its own pace.
 
 const { clearTimeout, setTimeout } = require('node:timers')
-const { LogError, asError, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, asError, misuse, reasonOf, timerMs } = require('@millrace/errors')
 const { Turns, createObservable } = require('@millrace/flow')
 const { findDoubt, judgeRecord, provePlace } = require('@millrace/offset-log/composing')
 const { DamagedState, StateFile } = require('./state-file')
@@ -18,9 +18,6 @@ const SAVE_SHARE = 1 / 20
 const BUILD_MAX = 5
 /** Its records can be read, and nothing more can be written. */
 const UNWRITABLE = ['ERR_LOG_READ_ONLY', 'ERR_LOG_POISONED']
-
-/** A longer timer fires at once. */
-const TIMER_MS_MAX = 2 ** 31 - 1
 
 /** The files of the views of each open log, with the names. @type {WeakMap<object, Map<string, string>>} */
 const taken = new WeakMap()
@@ -380,7 +377,7 @@ class View {
         this.#isReader ||= UNWRITABLE.includes(err.code)
         this.#saveLater()
       })
-    }, Math.min(TIMER_MS_MAX, Math.max(this.#options.saveMs, this.#encodeMs / SAVE_SHARE))).unref()
+    }, timerMs(Math.max(this.#options.saveMs, this.#encodeMs / SAVE_SHARE))).unref()
   }
 
   async #saveLast () {

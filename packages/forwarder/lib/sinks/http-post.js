@@ -8,7 +8,7 @@ const { performance } = require('node:perf_hooks')
 const { clearTimeout, setTimeout } = require('node:timers')
 const { promisify } = require('node:util')
 const zlib = require('node:zlib')
-const { misuse, reasonOf } = require('@millrace/errors')
+const { misuse, reasonOf, timerMs } = require('@millrace/errors')
 const { onAbort } = require('@millrace/flow')
 const { refused, tooLarge, unavailable } = require('../outcomes')
 
@@ -129,7 +129,7 @@ class HttpPost {
       request.destroy(err)
     }
     const late = new Error(`no whole answer within ${this.#timeoutMs} ms`)
-    const timer = setTimeout(end, untilMs - performance.now(), late)
+    const timer = setTimeout(end, timerMs(untilMs - performance.now()), late)
     const forget = onAbort(signal, () => end(signal.reason))
     try {
       /** @type {import('node:http').IncomingMessage} */
