@@ -62,8 +62,9 @@ const planted = [
     what: 'that who has the lock of the kernel does not ask for the record',
     changes: {
       'block-file/lib/open.js': [[
-        "throw err.code === 'ERR_LOG_LOCKED' ? new Busy(err, 0) : err",
-        'return new Proxy({}, { get: (_, name) => name !== "then" && name !== "cover" && ((cb) => cb(null)) })'
+        'await storage.lock(this.#path, { createFolder: false, isKernelHeld: true, inode })',
+        'await storage.lock(this.#path, { createFolder: false, isKernelHeld: true, inode }).catch(() => ' +
+          'new Proxy({}, { get: (_, name) => name !== "then" && name !== "cover" && ((cb) => cb(null)) }))'
       ]]
     },
     where: 'locks of the kernel for some'
