@@ -198,6 +198,12 @@ class Block {
     return firstIndex(this.count, (ordinal) => this.seqs[ordinal] >= seq)
   }
 
+  /** Whether it has a record. @param {number} seq */
+  has (seq) {
+    const ordinal = this.ordinalFrom(seq)
+    return ordinal < this.count && this.seqs[ordinal] === seq
+  }
+
   /** Begins a record: what is added then are its keys. @param {number} seq */
   begin (seq) {
     if (this.count === this.seqs.length) this.seqs = grown(this.seqs, 2 * this.count)

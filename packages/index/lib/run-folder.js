@@ -182,7 +182,12 @@ class RunFolder {
   write (block, key, isCurrent) {
     const last = block.seqs[block.count - 1]
     return this.#make(block, last, key, isCurrent, async (writer) => {
-      const erased = await this.#host.findErased(block)
+      const erased = []
+      for (const seq of await this.#host.findErased(block)) {
+        // A deletion that is under way may have erased it since it was added. The run would lack it, and has it.
+        if (block.has(seq)) block.noteLoss()
+        else erased.push(seq)
+      }
       return { ...await writeBlock(writer, block, erased), ...await this.#describeErased(last, [block]) }
     })
   }

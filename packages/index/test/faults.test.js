@@ -218,6 +218,32 @@ tape('faults: a record that is deleted while the runs are opened is not counted'
   await again.close()
 })
 
+tape('faults: a record that is deleted when its block is written, just before the process ends, is not counted', async (t) => {
+  const where = { path: 'n', equals: 1 }
+  const log = new MemoryLog({ codec: jsonCodec })
+  for (let n = 0; n < 200; n++) log.append({ n: 1 })
+  const [{ seq }] = log.records
+  const { findErased } = MemoryLog.prototype
+  // The deletion has begun before the block was filled, so the index is told of it once more, when it has ended.
+  const index = open(Object.assign(log, {
+    erasedCountAt: () => null,
+    async findErased (range) {
+      if (!log.isErased(seq)) log.del(seq)
+      return findErased.call(log, range)
+    }
+  }))
+  await index.ready()
+  const copy = log.copy()
+  await index.close()
+  const again = open(copy)
+  await again.ready()
+  for (let asked = 0; asked < 3; asked++) {
+    t.equal(copy.compare(again, where), null)
+    await again.flush()
+  }
+  await again.close()
+})
+
 tape('faults: a block of dropped records that is being written becomes no run', async (t) => {
   const log = new MemoryLog({ codec: jsonCodec })
   for (let n = 0; n < 200; n++) log.append({ n: 1 })
