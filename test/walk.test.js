@@ -7,10 +7,10 @@ const { walk, walkNames } = require('../scripts/walk')
 
 /** @type {Record<string, { files: number, functions: number }>} */
 const limits = {
-  append: { files: 19, functions: 77 },
+  append: { files: 19, functions: 76 },
   get: { files: 8, functions: 20 },
   stream: { files: 19, functions: 87 },
-  open: { files: 35, functions: 152 }
+  open: { files: 35, functions: 151 }
 }
 
 tape('walk: every walk has its limit', (t) => {

@@ -113,11 +113,12 @@ class BlockFileHandle {
       adaptiveIo: new AdaptiveIo({ asyncCountMin: ASYNC_COUNT_MIN, quickCountMin: QUICK_COUNT_MIN }),
       storage,
       hasUnsyncedName: false,
+      hasSyncCalls: false,
       lockHeld: null,
       rewriteCount: 0
     }
-    /** Made by the first read by blocks: a log may have a cache of its own. @type {Reader | null} */
-    this._reader = null
+    /** @type {Reader | null} */
+    this._ownReader = null
     this._writer = new Writer(this._file)
     this._turns = new SyncBudget()
     this._lifecycle = new Lifecycle((name) => closedError(name, path))
@@ -131,7 +132,8 @@ class BlockFileHandle {
       const { handle, size, path, lock, past } = opened
       // The process that created the file may have failed to sync its name. One more sync costs little.
       const hasUnsyncedName = this.flags === 'r+'
-      Object.assign(this._file, { handle, path, lockHeld: lock, hasUnsyncedName })
+      const hasSyncCalls = Boolean(handle.writeSync && handle.syncSync && handle.truncateSync && storage.syncFolderSync)
+      Object.assign(this._file, { handle, path, lockHeld: lock, hasUnsyncedName, hasSyncCalls })
       this.realPath = path
       this.past = past
       this.size.set(size)
@@ -366,9 +368,9 @@ class BlockFileHandle {
     return this._writer.isIdle
   }
 
-  /** Whether the storage has synchronous calls for everything that the methods below need. */
+  /** Whether the storage has synchronous calls for everything that the methods below need. The file must be open. */
   get hasSyncCalls () {
-    return this._writer.hasSyncCalls
+    return this._file.hasSyncCalls
   }
 
   /** Whether the methods below may be called now. Do not call them after the `check` of `replaceWith`. */
@@ -547,17 +549,21 @@ class BlockFileHandle {
     this._lifecycle.run(name, cb, this.flags === 'r+' ? action : refuse)
   }
 
+  /** Made by the first read by blocks: a log may have a cache of its own. */
+  get _reader () {
+    return (this._ownReader ??= new Reader(this._file))
+  }
+
   /** @type {<T>(start: number, end: number, decode: (bytes: Buffer, offset: number) => T, cb: Callback<T>) => void} */
   _read (start, end, decode, cb) {
     // The usual case: the file is open and the bytes are at hand. It allocates nothing but the result.
     if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {
-      const bytes = (this._reader ??= new Reader(this._file)).readAtHand(start, end)
+      const bytes = this._reader.readAtHand(start, end)
       if (bytes !== null) return this._answer(bytes, 0, decode, cb)
     }
     this._lifecycle.run('read', cb, (cb) => {
       const err = this._whyNotRange('read', start, end)
       if (err) return cb(err)
-      this._reader ??= new Reader(this._file)
       this._reader.read(start, end, (err, bytes) => err || !bytes ? cb(err) : this._answer(bytes, 0, decode, cb))
     })
   }
@@ -566,7 +572,7 @@ class BlockFileHandle {
   _readInteger (start, end, decode, cb) {
     // An integer in a cached block is read in place.
     if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {
-      const offset = (this._reader ??= new Reader(this._file)).findCached(start, end)
+      const offset = this._reader.findCached(start, end)
       if (offset !== -1) return this._answer(this._file.cache.arena, offset, decode, cb)
     }
     this._read(start, end, decode, cb)

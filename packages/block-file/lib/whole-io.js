@@ -20,6 +20,7 @@ const { promisesOf } = require('@millrace/flow')
  * @property {RangeLock} lock
  * @property {import('./whole-io').AdaptiveIo} adaptiveIo
  * @property {import('./storage').Storage} storage
+ * @property {boolean} hasSyncCalls  whether the storage has the calls that the synchronous changes need
  * @property {boolean} hasUnsyncedName  whether the file's name may not be on stable storage yet
  * @property {import('./storage').StorageLock | null} lockHeld  keeps other writers out
  * @property {number} rewriteCount  overwrites and truncations so far; bytes read before the last one may be stale

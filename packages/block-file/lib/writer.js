@@ -64,8 +64,8 @@ class Writer {
    */
   tryAppend (bytes) {
     // Beside a sync, a write may have to wait for the disk.
-    if (!this.isIdle || this.#hasDebris || bytes.length > INLINE_WRITE_SIZE_MAX || !this.hasSyncCalls) return false
-    if (!this._writeIo.mayBlock()) return false
+    if (!this.isIdle || this.#hasDebris || !this._file.hasSyncCalls) return false
+    if (bytes.length > INLINE_WRITE_SIZE_MAX || !this._writeIo.mayBlock()) return false
     const beganMs = performance.now()
     this.appendNow(bytes)
     this._writeIo.note(performance.now() - beganMs)
@@ -78,8 +78,9 @@ class Writer {
    * @throws as `syncNow`
    */
   trySync () {
-    const isSmall = this.#unsyncedSize <= INLINE_SIZE_MAX && !this._file.hasUnsyncedName
-    if (!this.isIdle || !isSmall || !this.hasSyncCalls || !this.#now.isAtSync || !this._syncIo.mayBlock()) return false
+    const { hasSyncCalls, hasUnsyncedName } = this._file
+    const isSmall = this.#unsyncedSize <= INLINE_SIZE_MAX && !hasUnsyncedName
+    if (!this.isIdle || !isSmall || !hasSyncCalls || !this.#now.isAtSync || !this._syncIo.mayBlock()) return false
     const beganMs = performance.now()
     this.syncNow()
     this._syncIo.note(performance.now() - beganMs)
@@ -320,15 +321,10 @@ class Writer {
     return this.#running === null && this.#syncing === null && this.#queue.length === 0
   }
 
-  /** Whether the storage has the calls that the synchronous changes need. */
-  get hasSyncCalls () {
-    const { handle, storage } = this._file
-    return Boolean(handle?.writeSync && handle.syncSync && handle.truncateSync && storage.syncFolderSync)
-  }
-
   /** Whether the synchronous changes are possible now: they must not overtake a truncation. */
   get canWriteNow () {
-    return this.hasSyncCalls && this.#running?.name !== 'truncate'
+    const { hasSyncCalls, handle } = this._file
+    return hasSyncCalls && handle !== null && this.#running?.name !== 'truncate'
   }
 
   get #now () {
