@@ -357,9 +357,9 @@ function openRange (file, range, cb) {
   const skipsDamage = range.skipsDamage ?? file.skipsDamage
   // Refused in a framing that cannot.
   if (skipsDamage && !store.supports.onCorrupt) return cb(cannotSkip(store))
-  let isWanted
+  let isWanted = null
   try {
-    isWanted = codec.compile(range.where)
+    if (range.where !== null) isWanted = codec.compile(range.where)
   } catch (err) {
     return cb(/** @type {Error} */ (err))
   }

@@ -102,18 +102,11 @@ class ForwardReader extends RecordReader {
       if (this._error) continue
       if (status !== NEEDS_BYTES) return cb(null, run)
       if (this._window.loadForwardNow(cursor.at, cursor.need, limit)) continue
-      let isLoaded = false
-      let isSync = true
-      this._window.loadForward(cursor.at, cursor.need, limit, (err) => {
-        if (err) {
-          cursor.proveNone(0)
-          return cb(err)
-        }
-        isLoaded = true
-        if (!isSync) this.next(logEnd, cb)
+      return this._window.loadForward(cursor.at, cursor.need, limit, (err) => {
+        if (!err) return this.next(logEnd, cb)
+        cursor.proveNone(0)
+        cb(err)
       })
-      isSync = false
-      if (!isLoaded) return
     }
   }
 
