@@ -13,8 +13,11 @@ const CHILD = path.join(__dirname, 'ends-child.js')
 const IS_LONG = process.env.MILLRACE_TESTS === 'long'
 const IS_WINDOWS = process.platform === 'win32'
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP']
-/** A program that has told so many lines after the signal was not ended by it. A ms at least is between two of them. */
-const RUNS_ON_COUNT = 1500
+/** How long a slow shutdown takes, in ms. A second signal comes while it is under way. */
+const SHUTDOWN_MS = 500
+const SHUTDOWN_MS_OF_TWO = 3000
+/** A program that tells so many lines more than its shutdown has ms was not ended: a ms at least is between two. */
+const MORE_LINES = 1000
 const UNSHARE = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child']
 
 const alone = ['nothing', 'a second copy', 'a worker thread', 'cluster']
@@ -37,7 +40,8 @@ function missing (name) {
  *   and how many lines it says it has logged
  */
 async function run ({ name, signal, isTwice, position, folder, wrapper = [] }) {
-  const [file, ...args] = [...wrapper, process.execPath, CHILD, name, signal, position, folder, isTwice ? 3000 : 500]
+  const shutdownMs = isTwice ? SHUTDOWN_MS_OF_TWO : SHUTDOWN_MS
+  const [file, ...args] = [...wrapper, process.execPath, CHILD, name, signal, position, folder, shutdownMs]
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = once(child, 'close')
   const events = []
@@ -62,7 +66,7 @@ async function run ({ name, signal, isTwice, position, folder, wrapper = [] }) {
       toldCount++
       if (sentCount === 0 && toldCount > 5) send()
       else if (isTwice && sentCount === 1 && (thread === undefined || toldCount > 100)) send()
-      else if (sentCount > 0 && toldCount > RUNS_ON_COUNT && !isRunningOn) {
+      else if (sentCount > 0 && toldCount > shutdownMs + MORE_LINES && !isRunningOn) {
         isRunningOn = true
         kill(child, 'SIGKILL', wrapper)
       }
