@@ -61,17 +61,16 @@ class NewFile {
     const filePath = path.join(path.dirname(this.#temporary), path.basename(givenPath))
     if (!this.isPrepared) this.#makeNow()
     this.#checkAbsence(filePath)
-    storage.renameSync(this.#temporary, filePath)
-    this.isPrepared = false
-    /** @type {StorageHandle | null} */
-    let handle = null
+    // Before it has the name: if it could not be opened then, nor removed, there would be a file that nobody knows.
+    const handle = storage.openSync(this.#temporary, { flags: 'r+', createFolder: false, mustExist: true })
     try {
-      handle = storage.openSync(filePath, { flags: 'r+', createFolder: false, mustExist: true })
+      storage.renameSync(this.#temporary, filePath)
+      this.isPrepared = false
       const covered = typeof lock === 'object' && lock.coverSync ? lock.coverSync(filePath) : null
       return { handle, size: this.bytes.length, path: filePath, lock: covered, past: 'unknown' }
     } catch (err) {
-      handle?.close(() => {})
-      storage.unlinkSync(filePath)
+      handle.close(() => {})
+      if (!this.isPrepared) storage.unlinkSync(filePath)
       throw err
     }
   }

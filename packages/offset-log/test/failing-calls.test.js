@@ -6,6 +6,7 @@
 const tape = require('tape')
 const { SimulatedDisk, failureOf, inQuickRuns, isLongRun } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
+const { failEach } = require('./failing-work')
 
 const FILE = '/folder/log'
 const OPTIONS = { cache: 0, blockSize: 64 }
@@ -171,3 +172,65 @@ for (const [name, fault] of Object.entries(faults)) {
     t.ok(runs > inQuickRuns(fault.losesPages ? 50 : 800, STEP), `${runs} runs`)
   })
 }
+
+for (const framing of ['checked', 'lines', 'offset32']) {
+  for (const fsync of ['always', 'interval', 'never']) {
+    tape(`storage: ${framing}, fsync ${fsync}: whatever fails, once, for a while or always, the log goes on or says why not`, async (t) => {
+      const openLog = (storage) => OffsetLog(FILE, { storage, framing, fsync, cache: 0 })
+      const step = isLongRun ? 1 : 6
+      const runs = await failEach({ openLog, fsync, isAtomic: framing !== 'offset32', step, report: (problem) => t.fail(problem) })
+      t.ok(runs > 300 / step, `${runs} runs`)
+    })
+  }
+}
+
+/** A disk where writes over these bytes of the log fail, as where each write takes new room. */
+function failingWrites (isHit) {
+  const state = { isFull: false, disk: null }
+  state.disk = new SimulatedDisk({
+    decide: ({ name, position }) => state.isFull && name === 'write' && isHit(position) ? { code: 'ENOSPC' } : {}
+  })
+  return state
+}
+
+for (const fsync of ['always', 'interval', 'never']) {
+  tape(`storage: a full disk where also overwriting takes room poisons no checked log, fsync ${fsync}`, async (t) => {
+    const state = failingWrites(() => true)
+    const log = OffsetLog(FILE, { storage: state.disk.storage, fsync })
+    await log.ready()
+    state.isFull = true
+    for (let round = 0; round < 2; round++) t.equal((await failureOf(() => log.append(bytesOf('a'))))?.code, 'ENOSPC')
+    state.isFull = false
+    await log.append(bytesOf('b'))
+    await log.sync()
+    state.isFull = true
+    t.equal((await failureOf(() => log.append(bytesOf('c'))))?.code, 'ENOSPC')
+    await new Promise(setImmediate)
+    state.isFull = false
+    await log.append(bytesOf('d'))
+    t.deepEqual(await namesOf(log), ['b', 'd'])
+    await log.close()
+    const again = OffsetLog(FILE, { storage: state.disk.crash(() => 0).storage })
+    t.deepEqual(await namesOf(again), ['b', 'd'])
+    await again.close()
+  })
+}
+
+tape('storage: flushSync needs no checkpoint: if that cannot be completed, what is written is synced and promised', async (t) => {
+  const state = failingWrites((position) => position < 32768)
+  const log = OffsetLog(FILE, { storage: state.disk.storage, fsync: 'never' })
+  await log.append(bytesOf('a'))
+  state.isFull = true
+  log.sync().catch(() => {})
+  for (let round = 0; round < 5; round++) {
+    log.append(bytesOf('bcdef'[round])).catch(() => {})
+    log.flushSync()
+    await log.sync()
+  }
+  const lost = OffsetLog(FILE, { storage: state.disk.crash(() => 0).storage })
+  t.deepEqual(await namesOf(lost), [...'abcdef'])
+  await lost.close()
+  state.isFull = false
+  await log.append(bytesOf('g'))
+  await log.close()
+})

@@ -274,7 +274,11 @@ class Appending {
     this.#nextBase = null
     this.#hasWarned = false
     this.#retryAtMs = 0
-    sink.trimNow()
+    try {
+      sink.trimNow()
+    } catch {
+      // Closing it tries again.
+    }
     before.size = source.size
     segments.retire(before)
     this.#retention.run().catch(() => {})

@@ -198,7 +198,12 @@ function refuseEmptySegments (storage) {
   const open = async (/** @type {string} */ path, /** @type {any} */ options) => {
     const handle = await promisesOf(storage).open(path, options)
     const isSegment = SEGMENT_NAME.test(basename(path)) && framingOf(path) === 'checked'
-    if (!isSegment || await promisesOf(handle).size() > 0) return handle
+    if (!isSegment) return handle
+    const size = await promisesOf(handle).size().catch(async (err) => {
+      await promisesOf(handle).close().catch(() => {})
+      throw err
+    })
+    if (size > 0) return handle
     await promisesOf(handle).close()
     throw new LogError('ERR_LOG_CORRUPT', `open: ${path} has no bytes: its records are lost. Put a copy from a backup in its place`, { path })
   }

@@ -166,20 +166,25 @@ class Retention {
     if (maxSize === Infinity || (!isRolling && size <= this.#fullSize)) return true
     const allowed = this.#allowed
     if (allowed.segment === last && size <= allowed.size) return true
-    for (;;) {
+    while (this.#areSizesKnown) {
       allowed.segment = last
       allowed.size = this.#findAllowedSize()
       if (size <= allowed.size) return true
       if (!this.#dropFirstNow()) return false
     }
+    // Nothing is dropped for a size that somebody has still to look up.
+    return false
   }
 
-  /** @returns {number} -1 if the size of a file is not known yet */
+  get #areSizesKnown () {
+    const { segments: { list } } = this.#core
+    return this.#besideSize !== null && !list.some(({ size, isActive }) => size === null && !isActive)
+  }
+
   #findAllowedSize () {
     const { segments: { list }, options: { keep, limits: { maxSize } } } = this.#core
-    if (this.#besideSize === null || list.some(({ size, isActive }) => size === null && !isActive)) return -1
     const nextSize = this.#fullSize * (keep === null ? 1 : 2)
-    const besideSize = this.#besideSize + this.#newBesideSize
+    const besideSize = Number(this.#besideSize) + this.#newBesideSize
     return maxSize - totalSize(list) - besideSize - this.#reservedSize - nextSize - RESERVE_SIZE
   }
 

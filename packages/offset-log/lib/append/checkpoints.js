@@ -10,6 +10,8 @@ const {
 // Chunks also say how far the file is durable, so a log that syncs every append needs only one slot per this many
 // bytes.
 const SLOT_DISTANCE = 1024 * 1024
+/** Of a full disk. */
+const NO_ROOM = ['ENOSPC', 'EDQUOT']
 
 /**
  * @typedef {import('../checked-store').CheckedStore} CheckedStore
@@ -30,12 +32,12 @@ class Checkpoints {
   #flaws
   /** The reserved end of this session's newest slot, 0 if there is none. */
   #ownReservedEnd = 0
+  /** Whether the sync that comes next does not cover the slot that is being written. */
+  #isLeftOut = false
   /** The slot that is being written. @type {{ slot: Slot, index: number, bytes: Buffer } | null} */
   #writing = null
   /** Resolves once the slot that `synced` is writing is written, or has failed. @type {Promise<void> | null} */
   #slotWriting = null
-  /** @type {Error | null} */
-  #slotError = null
 
   /**
    * @param {CheckedStore} store
@@ -134,15 +136,18 @@ class Checkpoints {
     if (this.#slotWriting !== null) return
     if (mark.end - (this.#slot?.end ?? 0) < (needsSlot ? 1 : SLOT_DISTANCE)) return
     // The next sync makes this slot durable, and comes before the next slot. So one of the two is always whole.
-    this.#slotWriting = this.#writeSlot(this.#describe(mark, false)).then(() => { this.#slotError = null }, (err) => {
-      this.#slotError = err
-    }).finally(() => { this.#slotWriting = null })
+    // If it fails, the next one says more.
+    this.#slotWriting = this.#writeSlot(this.#describe(mark, false)).catch(() => {}).finally(() => {
+      this.#slotWriting = null
+    })
   }
 
   /** @param {Mark} mark  what is durable now */
   noteSynced (mark) {
     this.durableEnd = Math.max(this.durableEnd, mark.end)
-    if (this.#isSlotSynced) return
+    const isLeftOut = this.#isLeftOut
+    this.#isLeftOut = false
+    if (this.#isSlotSynced || isLeftOut) return
     this.#isSlotSynced = true
     this.#store.reservation.noteSynced(this.#ownReservedEnd)
   }
@@ -167,9 +172,12 @@ class Checkpoints {
     try {
       await toPromise((cb) => blocks.writeQuietly(writing.bytes, SLOT_POSITIONS[writing.index], cb))
       if (this.#writing === writing) this.#noteWritten(writing)
-    } catch (err) {
+    } catch (/** @type {any} */ err) {
       // `completeNow` may have written it meanwhile.
-      if (this.#writing === writing) throw durability.noteFailedWrite(/** @type {Error} */ (err))
+      if (this.#writing !== writing) return
+      // Where overwriting takes new room, a full disk cannot undo it either. Nothing need be undone: half a slot does
+      // not count, and the other one does.
+      throw NO_ROOM.includes(err.cause?.code) ? err.cause : durability.noteFailedWrite(err)
     } finally {
       if (this.#writing === writing) this.#writing = null
     }
@@ -201,7 +209,6 @@ class Checkpoints {
       if (!isWritten) await this.#writeSlot(this.#describe(this.mark(), true))
       await this.#sync()
     }
-    if (this.#slotError !== null) throw this.#slotError
     reservation.release()
     // The journals may go now: the durable slot has their count of deletions.
     if (this.needsCleanUp) await this.#cleanUp()
@@ -209,8 +216,16 @@ class Checkpoints {
 
   // The same without waiting, for `flushSync`. The calls below throw errors of the file system.
 
-  /** Completes a slot that is being written. */
+  /** Completes a slot that is being written. If that fails, the sync that follows leaves it out. */
   completeNow () {
+    try {
+      this.#completeNow()
+    } catch {
+      this.#isLeftOut = true
+    }
+  }
+
+  #completeNow () {
     const writing = this.#writing
     if (writing === null) return
     this.#store.blocks.writeNow(writing.bytes, SLOT_POSITIONS[writing.index])
@@ -241,7 +256,7 @@ class Checkpoints {
   prepareAppendNow (size) {
     const { reservation, epoch, blocks, nextPosition } = this.#store
     if (nextPosition + size > reservation.syncedEnd) {
-      this.completeNow()
+      this.#completeNow()
       // The newest slot must be durable before the other one is overwritten.
       if (!this.#isSlotSynced) this.#syncNow()
       const slot = this.#slot ?? this.#describe(this.mark(), false)
@@ -258,7 +273,7 @@ class Checkpoints {
   get canFinishNow () {
     const { blocks, tail, eraser } = this.#store
     const isErased = eraser === null || eraser.isIdle
-    return this.#slotWriting === null && isErased && blocks.size.value === tail.end && this.#slotError === null
+    return this.#slotWriting === null && isErased && blocks.size.value === tail.end
   }
 
   /** Does what `finish` does without waiting, because the process ends. */
