@@ -11,7 +11,7 @@ const errors = require('./lib/errors')
 const { createNewFile, openFixed, openNew } = require('./lib/offset-log')
 const { sinkOf, sourceOf } = require('./lib/one-file')
 const { parseAppend, parseFlush } = require('./lib/options')
-const { findDoubt, judgeRecord, provePlace, readPoints } = require('./lib/proof')
+const { findDoubt, judgeRecord, provePlace, proveRecord, readPoints } = require('./lib/proof')
 const { peekId } = require('./lib/recover/identify')
 const { RecordRun } = require('./lib/record-run')
 const { createFailedSource, createSource } = require('./lib/source')
@@ -27,6 +27,7 @@ const { createFailedSource, createSource } = require('./lib/source')
  * @typedef {ReturnType<typeof sinkOf>} Sink
  * @typedef {import('./lib/range').Range} Range
  * @typedef {import('./lib/read/prove-record').Likeness} Likeness
+ * @typedef {import('./lib/read/prove-record').Proof} Proof
  * @typedef {import('./lib/read/prove-record').ProofPart} ProofPart
  * @typedef {import('./lib/proof').Place} Place
  * @typedef {import('./lib/proof').Point} Point
@@ -54,6 +55,7 @@ exports.peekId = peekId
 exports.findDoubt = findDoubt
 exports.judgeRecord = judgeRecord
 exports.provePlace = provePlace
+exports.proveRecord = proveRecord
 exports.readPoints = readPoints
 exports.sinkOf = sinkOf
 exports.sourceOf = sourceOf

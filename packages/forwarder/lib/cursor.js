@@ -19,8 +19,9 @@ const NEW_LINE = Buffer.from('\n')
 const POINT_COUNT_MAX = 60
 
 /**
- * A record that was passed: the how-manieth step of the cursor it was, its seq, and the checksum of its bytes.
- * @typedef {[step: number, seq: number, crc: number]} Point
+ * A record that was passed: the how-manieth step of the cursor it was, its seq, the checksum of its bytes, and what
+ * stands for it and all before it, if the log has that.
+ * @typedef {[step: number, seq: number, crc: number, proof?: number]} Point
  */
 
 /**
@@ -132,10 +133,15 @@ function createFile () {
 
 /** @type {(generation: number, position: Position | null) => Buffer} */
 function encodeSlot (generation, position) {
-  const points = position?.points.slice(0, POINT_COUNT_MAX)
-  const line = seal(MAGIC, Buffer.from(JSON.stringify({ generation, position: position && { ...position, points } })))
-  if (line.length < SLOT_SIZE) return Buffer.concat([line, Buffer.alloc(SLOT_SIZE - 1 - line.length, ' '), NEW_LINE])
-  throw new LogError('ERR_INVALID_ARGUMENT', `the cursor takes ${line.length} bytes, more than its slot has`)
+  let count = POINT_COUNT_MAX
+  for (;;) {
+    const points = position?.points.slice(0, count)
+    const line = seal(MAGIC, Buffer.from(JSON.stringify({ generation, position: position && { ...position, points } })))
+    if (line.length < SLOT_SIZE) return Buffer.concat([line, Buffer.alloc(SLOT_SIZE - 1 - line.length, ' '), NEW_LINE])
+    if (count === 0) throw new LogError('ERR_INVALID_ARGUMENT', `the cursor takes ${line.length} bytes, more than its slot has`)
+    // Beside much that the sink has noted, only the newest ones fit.
+    count >>= 1
+  }
 }
 
 /**
@@ -159,7 +165,12 @@ function decodeSlot (bytes, slot) {
 function isPosition ({ log, epoch, moves = 0, id, seq, from = 0, end, step, points, forwarded, refused }) {
   return (log === null || typeof log === 'string') && typeof id === 'string' && (end === null || Number.isSafeInteger(end)) &&
     [seq, from, step, forwarded, refused, moves, epoch ?? 0].every(Number.isSafeInteger) && Array.isArray(points) &&
-    points.every((point) => Array.isArray(point) && point.length === 3 && point.every(Number.isSafeInteger))
+    points.every(isPoint)
+}
+
+/** @param {unknown} point */
+function isPoint (point) {
+  return Array.isArray(point) && (point.length === 3 || point.length === 4) && point.every(Number.isSafeInteger)
 }
 
 exports.Cursor = Cursor

@@ -3,7 +3,7 @@
 // its forwarders.
 
 const { performance } = require('node:perf_hooks')
-const { advance } = require('./resume')
+const { advance, proveUpTo } = require('./resume')
 
 const SYNC_MS = 1000
 
@@ -69,7 +69,9 @@ class Progress {
    * @type {(last: Entry, counts: { forwarded: number, refused: number }, sink?: object | null) => Promise<void>}
    */
   async pass (last, counts, sink) {
-    await this.#save(advance(this.position, last, counts, sink))
+    // A log that is closed meanwhile proves nothing.
+    const proof = await proveUpTo(this.#log, last.seq).catch(() => null)
+    await this.#save(advance(this.position, { ...last, proof }, counts, sink))
     if (this.syncDueMs === 0) await this.sync()
   }
 

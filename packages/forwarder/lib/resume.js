@@ -4,7 +4,7 @@
 // that it can prove to have passed, so that nothing is missing. What lies behind that record is sent again.
 
 const crypto = require('node:crypto')
-const { judgeRecord, readPoints } = require('@millrace/offset-log/composing')
+const { judgeRecord, proveRecord, readPoints } = require('@millrace/offset-log/composing')
 const { findBeginning } = require('./dropped')
 const { isText } = require('./log-watch')
 
@@ -84,10 +84,24 @@ async function checkPosition (log, position, hasIds) {
  */
 async function atEnd (log, position) {
   const seq = log.since.value
-  if (seq === -1 || !isText(log)) return { ...position, seq }
+  if (seq === -1) return { ...position, seq }
   const [last] = await readPoints(log, seq)
   const crc = last?.[0] === seq ? last[1] ?? NO_CRC : NO_CRC
-  return { ...position, seq, points: [[0, seq, crc]] }
+  return { ...position, seq, points: [createPoint(0, seq, crc, await proveUpTo(log, seq))] }
+}
+
+/**
+ * What stands for a record and all before it. Not of a text: whoever changes a line that was passed does not want all
+ * behind it to be sent again.
+ * @type {(log: any, seq: number) => Promise<number | null>}
+ */
+async function proveUpTo (log, seq) {
+  return isText(log) ? null : await proveRecord(log, seq)
+}
+
+/** @type {(step: number, seq: number, crc: number, proof: number | null) => Point} */
+function createPoint (step, seq, crc, proof) {
+  return proof === null ? [step, seq, crc] : [step, seq, crc, proof]
 }
 
 /** @type {(log: any, fresh: Position, position: Position) => Promise<Resumption>} `fresh`: says which log it is now */
@@ -135,8 +149,8 @@ const PROBLEMS = {
  * Whether the log has a record at a point, and the same one.
  * @type {(log: any, point: Point) => Promise<Verdict>}
  */
-async function judge (log, [, seq, crc]) {
-  const verdict = await judgeRecord(log, seq, crc === NO_CRC ? undefined : crc)
+async function judge (log, [, seq, crc, proof]) {
+  const verdict = await judgeRecord(log, seq, crc === NO_CRC ? undefined : crc, proof)
   if (verdict === 'same' || verdict === 'other' || verdict === 'dropped') return verdict
   const isGone = verdict === 'lost' || (verdict === 'missing' && seq > log.since.value)
   return isGone ? 'gone' : 'absent'
@@ -146,15 +160,15 @@ async function judge (log, [, seq, crc]) {
  * The position behind a record. Of older points few are kept, the fewer the older they are: the point of step s stays
  * for 4 * 2^z steps, where 2^z is the largest power of two that divides s.
  * @param {Position} position
- * @param {{ seq: number, crc: number }} last
+ * @param {{ seq: number, crc: number, proof?: number | null }} last
  * @param {{ forwarded: number, refused: number }} counts  records
  * @param {object | null} [sink]  what the sink wants to have noted
  * @returns {Position}
  */
-function advance (position, { seq, crc }, counts, sink = position.sink ?? null) {
+function advance (position, { seq, crc, proof = null }, counts, sink = position.sink ?? null) {
   const step = position.step + 1
   const points = position.points.filter(([made]) => step - made < 4 * (made & -made))
-  points.unshift([step, seq, crc])
+  points.unshift(createPoint(step, seq, crc, proof))
   const forwarded = position.forwarded + counts.forwarded
   const refused = position.refused + counts.refused
   return { ...position, seq, step, points, end: null, forwarded, refused, sink }
@@ -175,3 +189,4 @@ function moveTo (position, seq, sink) {
 exports.findResumption = findResumption
 exports.moveTo = moveTo
 exports.advance = advance
+exports.proveUpTo = proveUpTo

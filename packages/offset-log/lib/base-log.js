@@ -19,8 +19,7 @@ const { RecordStream } = require('./stream')
 
 /**
  * @typedef {import('./load').LogFile} LogFile
- * @typedef {import('./read/prove-record').Likeness} Likeness
- * @typedef {import('./read/prove-record').ProofPart} ProofPart
+ * @typedef {import('./read/prove-record').Proofs} Proofs
  * @typedef {import('./range').Range} Range
  * @typedef {[source: import('./index-seam').IndexSource, openRange: import('./load').OpenRange,
  *   watchCuts?: () => import('./index-seam').FindCut]} Reading  as of Indexing
@@ -44,8 +43,7 @@ const { RecordStream } = require('./stream')
  *   waiting
  * @property {(call: string, options: any) => Within} [within]  of a log that has read options of its own
  * @property {() => Promise<void>} [refresh]  finds what another process has appended
- * @property {(seq: number) => Promise<ProofPart[] | null>} [prove]  see `_prove`
- * @property {(parts: ProofPart[]) => Promise<Likeness>} [compare]  see `_compare`
+ * @property {Proofs} [proofs]
  */
 
 /**
@@ -420,17 +418,18 @@ class BaseLog {
     this._work.checkCanWriteNow?.(name, mayBeClosed)
   }
 
-  /**
-   * What proves an open log up to a record, for who saves what it has read: see proof.js.
-   * @type {(seq: number) => Promise<ProofPart[] | null>} null: the log cannot prove it
-   */
-  async _prove (seq) {
-    return await this._work.prove?.(seq) ?? null
+  /** Null if nothing proves the log. @type {Proofs | null} */
+  get _proofs () {
+    return this._work.proofs ?? null
   }
 
-  /** Whether an open log is the one that this was made of. @type {(parts: ProofPart[]) => Promise<Likeness>} */
-  async _compare (parts) {
-    return await this._work.compare?.(parts) ?? 'unknown'
+  /**
+   * Asks what proves the log, while it is open: see proof.js.
+   * @type {<T>(ask: (proofs: Proofs) => Promise<T>) => Promise<T | null>} null if nothing does
+   */
+  async _askProofs (ask) {
+    const proofs = this._proofs
+    return proofs && await this._run('prove', undefined, (cb) => toCallback(ask(proofs), cb))
   }
 
   /** @type {(cb?: NodeCallback<number | null>) => any} */

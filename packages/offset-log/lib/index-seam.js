@@ -86,7 +86,8 @@ const { IndexedReader } = require('./read/indexed-reader')
  * @property {(seq: number) => Promise<boolean>} [isErased]  of a log of several files: see below
  * @property {() => number} [findStart]  the lowest seq; 0 by default
  * @property {() => { id: Buffer | null, epoch: number }} [identity]  of a log that is not one file
- * @property {(seq: number) => Promise<number | null>} [prove]  of a log that is not one file: see below
+ * @property {(seq: number) => Promise<number | null>} [prove]  of a log that is not one file: what stands for a record
+ *   and all before it in its file
  * @property {() => Error | null} [findDoubt]  of a log of several files that is only read: why one cannot be followed
  * @property {(seq: number) => number} [nextBorder]  of a log of several files: the first seq of the file after the one
  *   that has this seq; Infinity if there is none
@@ -294,7 +295,10 @@ function checkBound (file, range, openRange, cb) {
 function createHost (file, parts, openRange) {
   const { folder, storage, findFile, isReadOnly, sync, findDurableEnd, isDeleting } = parts
   const { findStart = () => 0, findErasedCount, nextBorder = () => Infinity } = parts
-  const { identity = () => identify(file), prove: findProof = (seq) => prove(file, seq) } = parts
+  const prove = async (/** @type {number} */ seq) => {
+    return (await require('./read/prove-record').proveRecord(file, seq))?.crc ?? null
+  }
+  const { identity = () => identify(file), prove: findProof = prove } = parts
   // Reads of the index do not go through the index.
   const plain = Object.create(file, { openRange: { value: openRange } })
   return {
@@ -386,11 +390,6 @@ function canSkip ({ store }) {
   return store?.supports?.onCorrupt === true
 }
 
-/** See read/prove-record.js. @type {(file: LogFile, seq: number) => Promise<number | null>} */
-async function prove (file, seq) {
-  return (await require('./read/prove-record').proveRecord(file, seq))?.crc ?? null
-}
-
 /**
  * How many records, and pieces of records, were deleted; null if unknown.
  * @param {Pick<LogFile, 'store'>} file
@@ -450,7 +449,6 @@ function checkIndex (call, index) {
 }
 
 exports.Indexing = Indexing
-exports.prove = prove
 exports.countErased = countErased
 exports.findErased = findErased
 exports.isErased = isErased

@@ -285,15 +285,8 @@ class Log extends BaseLog {
     }, 'snapshot')
   }
 
-  /** @type {BaseLog<Appender>['_prove']} */
-  async _prove (seq) {
-    const part = await require('./read/prove-record').proveFile(this._file, seq, '')
-    return part && [part]
-  }
-
-  /** @type {BaseLog<Appender>['_compare']} */
-  async _compare ([part]) {
-    return await require('./read/prove-record').compareFile(this._file, part)
+  get _proofs () {
+    return require('./read/prove-record').proofsOf(this._file)
   }
 
   /** @param {(err: Error | null) => void} cb */

@@ -103,9 +103,9 @@ class Source {
     openRange(this.#file, range, cb)
   }
 
-  /** As of an index: see index-seam.js. @type {(seq: number) => Promise<number | null>} */
+  /** See read/prove-record.js. @type {(seq: number) => Promise<import('./read/prove-record').Proof | null>} */
   prove (seq) {
-    return require('./index-seam').prove(this.#file, seq)
+    return require('./read/prove-record').proveRecord(this.#file, seq)
   }
 
   /**

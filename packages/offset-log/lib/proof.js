@@ -12,6 +12,7 @@ const { crc32 } = require('@millrace/framing')
 /** Of one, the record may be deleted later. */
 const POINT_COUNT = 8
 
+/** @typedef {import('./read/prove-record').Proofs} Proofs */
 /** A record, and the checksum of its bytes, if it was noted. @typedef {[seq: number, crc?: number]} Point */
 
 /**
@@ -65,7 +66,7 @@ async function readPoints (log, cursor) {
  */
 async function provePlace (log, cursor) {
   const { id = null } = await log.stats()
-  const proof = cursor === -1 ? null : await log._prove?.(cursor) ?? null
+  const proof = cursor === -1 ? null : await askProofs(log, (proofs) => proofs.prove(cursor))
   return { log: id, cursor, proof, points: await readPoints(log, cursor) }
 }
 
@@ -76,13 +77,13 @@ async function provePlace (log, cursor) {
  * @returns {Promise<string | null>}
  */
 async function findDoubt (log, place) {
-  const { log: seenId, cursor, proof = null } = place
+  const { log: seenId, cursor, proof } = place
   const { id: logId = null } = await log.stats()
   const hasIds = seenId !== null && logId !== null
   if (hasIds && seenId !== logId) return 'what was saved belongs to another log'
   if (cursor === -1) return null
-  const likeness = proof === null ? 'unknown' : await log._compare?.(proof) ?? 'unknown'
-  if (likeness === 'unknown') return await comparePoints(log, place, hasIds)
+  const likeness = proof ? await askProofs(log, (proofs) => proofs.compare(proof)) : null
+  if (likeness === null || likeness === 'unknown') return await comparePoints(log, place, hasIds)
   return likeness === 'same' ? null : OTHER
 }
 
@@ -103,13 +104,31 @@ async function comparePoints (log, { cursor, points }, hasIds) {
 }
 
 /**
+ * A number that stands for a record and all before it, in the same file. A log of several files has others behind those
+ * that it had.
+ * @type {(log: any, seq: number) => Promise<number | null>} `log`: loaded. Null if it cannot prove it
+ */
+async function proveRecord (log, seq) {
+  return (await askProofs(log, (proofs) => proofs.proveRecord(seq)))?.crc ?? null
+}
+
+/** @type {<T>(log: any, ask: (proofs: Proofs) => Promise<T>) => Promise<T | null>} null if the log has no proofs */
+async function askProofs (log, ask) {
+  return await log._askProofs?.(ask) ?? null
+}
+
+/**
  * Whether a log has a record, and the same one.
  * @param {any} log  loaded
  * @param {number} seq
  * @param {number | null} [crc]  null of a record that was deleted. If there is none, any record is the same
+ * @param {number} [proof]  as of `proveRecord`: what is before it must be the same, too
  * @returns {Promise<Verdict>}
  */
-async function judgeRecord (log, seq, crc) {
+async function judgeRecord (log, seq, crc, proof) {
+  const found = proof === undefined ? null : await askProofs(log, (proofs) => proofs.proveRecord(seq))
+  if (found !== null && found.crc === proof) return 'same'
+  if (found !== null && !found.isRepacked) return 'other'
   /** @type {Verdict | null} */
   let verdict = null
   try {
@@ -128,4 +147,5 @@ async function judgeRecord (log, seq, crc) {
 exports.findDoubt = findDoubt
 exports.judgeRecord = judgeRecord
 exports.provePlace = provePlace
+exports.proveRecord = proveRecord
 exports.readPoints = readPoints

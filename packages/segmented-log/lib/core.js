@@ -125,7 +125,7 @@ class Core {
         return await this.ask(seq, (source, local) => source.isErased(local)) ?? false
       },
       identity: () => ({ id: segments.last.source?.id ?? null, epoch: 0 }),
-      prove: (/** @type {number} */ seq) => this.ask(seq, (source, local) => source.prove(local)),
+      prove: async (/** @type {number} */ seq) => (await this.proveRecord(seq))?.crc ?? null,
       findDoubt: () => isWriter ? null : segments.last.source?.failure ?? null,
       nextBorder: (/** @type {number} */ seq) => segments.find(seq).next?.base ?? Infinity
     }
@@ -155,6 +155,14 @@ class Core {
       if (UNPROVEN_CODES.has(err?.code)) return null
       throw err
     }
+  }
+
+  /**
+   * What stands for a record and all before it in its segment.
+   * @type {(seq: number) => Promise<import('@millrace/offset-log/composing').Proof | null>}
+   */
+  proveRecord (seq) {
+    return this.ask(seq, (source, local) => source.prove(local))
   }
 
   /** @type {(seq: unknown, cb: FoundCallback) => void} */

@@ -22,6 +22,11 @@ class Proving {
     this.#core = core
   }
 
+  /** @type {Core['proveRecord']} */
+  proveRecord (seq) {
+    return this.#core.proveRecord(seq)
+  }
+
   /** @type {(seq: number) => Promise<ProofPart[] | null>} */
   async prove (seq) {
     const core = this.#core

@@ -46,7 +46,6 @@ class Log extends BaseLog {
     const core = new Core(folder, parsed)
     const retention = new Retention(core)
     const upkeep = new Upkeep(core, retention)
-    const proving = new Proving(core)
     const appender = new Appending(core, retention, upkeep)
     /** @type {import('@millrace/offset-log/composing').Work} */
     const work = {
@@ -57,8 +56,7 @@ class Log extends BaseLog {
       checkCanWriteNow: (name, mayBeClosed) => core.segments.last.sink?.checkCanWriteNow(name, mayBeClosed),
       within: (call, options) => log.#within(call, options),
       refresh: async () => log.#following?.refresh(),
-      prove: (seq) => proving.prove(seq),
-      compare: (parts) => proving.compare(parts)
+      proofs: new Proving(core)
     }
     const instead = 'drop old segments, or copy the folder while the log is closed'
     super({ file: core.file, appender, kind: 'a segmented log', instead, calls: CALLS, work })

@@ -196,3 +196,21 @@ tape('reduce: what it returns has a getter `then` that throws', async (t) => {
   await view.close()
   await log.close()
 })
+
+for (const framing of ['checked', 'lines']) {
+  tape(`close: the log is closed while its view is saved: it is saved, or the log is closed, ${framing}`, async (t) => {
+    const codes = new Set()
+    for (let turns = 0; turns < 30; turns++) {
+      const log = OffsetLog(newPath('log'), { codec: jsonCodec, framing, fsync: 'never' })
+      const view = createView(log, sum)
+      await log.append([{ n: 1 }, { n: 2 }])
+      await view.get()
+      const saving = codeOf(() => view.save())
+      for (let turn = 0; turn < turns; turn++) await (turns % 2 === 0 ? null : new Promise(setImmediate))
+      await log.close()
+      codes.add(await saving)
+      codes.add(await codeOf(() => view.close()))
+    }
+    for (const code of codes) t.ok([null, 'ERR_LOG_CLOSED'].includes(code), String(code))
+  })
+}

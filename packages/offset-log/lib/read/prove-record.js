@@ -27,6 +27,13 @@ const { proveLine } = require('./prove-line')
  *   there, and how many records were deleted from it; null if that is unknown
  *
  * @typedef {'same' | 'other' | 'unknown'} Likeness
+ *
+ * @typedef {object} Proofs  what proves a log
+ * @property {(seq: number) => Promise<Proof | null>} proveRecord  what stands for a record and all before it in its
+ *   file
+ * @property {(seq: number) => Promise<ProofPart[] | null>} prove  what proves the log up to a record, to be saved; null
+ *   if nothing does
+ * @property {(parts: ProofPart[]) => Promise<Likeness>} compare  whether it is the log that this was made of
  */
 
 const UNREADABLE = ['ERR_RECORD_NOT_FOUND', 'ERR_LOG_SEQ_LOST', 'ERR_LOG_CORRUPT']
@@ -112,6 +119,19 @@ async function compareFile (file, [, seq, crc, erased]) {
   return proof.isRepacked ? 'unknown' : 'other'
 }
 
+/** @type {(file: LogFile) => Proofs} of a log of one file, which needs no name */
+function proofsOf (file) {
+  return {
+    proveRecord: (seq) => proveRecord(file, seq),
+    prove: async (seq) => {
+      const part = await proveFile(file, seq, '')
+      return part && [part]
+    },
+    compare: ([part]) => compareFile(file, part)
+  }
+}
+
 exports.compareFile = compareFile
+exports.proofsOf = proofsOf
 exports.proveFile = proveFile
 exports.proveRecord = proveRecord
