@@ -17,7 +17,7 @@ async function main () {
   const { text } = await log.get(seq)
   assert.equal(text.toUpperCase(), 'ONE')
   // @ts-expect-error
-  assert.throws(() => log.append({ text: 'two' }, 2), { code: 'ERR_INVALID_ARGUMENT' })
+  await assert.rejects(() => log.append({ text: 'two' }, 2), { code: 'ERR_INVALID_ARGUMENT' })
   await log.close()
   console.log('js well')
 }

@@ -493,7 +493,7 @@ function resolvePath (filePath, storage = exports.fileStorage) {
 function resolveFolder (call, folder, storage) {
   const found = resolvePath(folder, storage)
   if (typeof found === 'string' && found !== '') return found
-  throw misuse(`${call}: expected the path of a folder, got ${String(folder)}`)
+  throw misuse(`${call}: expected the path of a folder, got ${reasonOf(folder)}`)
 }
 
 /** @param {URL} url */

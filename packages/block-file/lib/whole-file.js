@@ -3,6 +3,7 @@
 // can say whether their bytes are what was written.
 
 const path = require('node:path')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { readWhole, writeWhole } = require('./whole-io')
 
@@ -104,6 +105,7 @@ function checksum (body) {
  * @returns {Promise<string[]>}  none if there is no such folder, or the storage cannot list one
  */
 async function listFiles (storage, folder) {
+  if (storage === null || typeof storage !== 'object') throw misuse(`expected a storage, got ${reasonOf(storage)}`)
   if (storage.listFolder === undefined) return []
   return await promisesOf(storage).listFolder(folder).catch(unlessMissing) ?? []
 }
@@ -116,9 +118,10 @@ async function listFiles (storage, folder) {
  * @returns {Promise<number>}  how many there were; 0 if there is no such folder, or the storage cannot list one
  */
 async function removeFiles (storage, folder, isGone) {
+  const names = (await listFiles(storage, folder)).filter(isGone)
   const { unlink, syncFolder } = promisesOf(storage)
   let count = 0
-  for (const name of (await listFiles(storage, folder)).filter(isGone)) {
+  for (const name of names) {
     const file = path.join(folder, name)
     try {
       await unlink(file)

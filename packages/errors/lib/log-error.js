@@ -85,7 +85,7 @@ function checkNames (call, options, known, elsewhere = {}) {
 function parseNumber (what, value, byDefault, least) {
   if (value === undefined) return byDefault
   if (typeof value === 'number' && value >= least) return value
-  throw misuse(`${what} must be a number, at least ${least}, got ${String(value)}`)
+  throw misuse(`${what} must be a number, at least ${least}, got ${reasonOf(value)}`)
 }
 
 /** A timer of Node.js that is to wait for longer fires at once. */
@@ -139,7 +139,10 @@ function countEdits (a, b) {
   return row[b.length]
 }
 
-/** The text of anything that was thrown, even if turning it into text throws. @type {(thrown: unknown) => string} */
+/**
+ * The text of anything that was thrown or given, even if turning it into text throws.
+ * @type {(thrown: unknown) => string}
+ */
 function reasonOf (thrown) {
   try {
     return thrown instanceof Error ? `${thrown.message}` : String(thrown)

@@ -45,29 +45,33 @@ function eachInOrder (list, visit, cb) {
 }
 
 /**
- * For methods that take a node callback last and return a promise if they get none.
+ * For methods that take a node callback last and return a promise if they get none. They never throw.
  * @template T
  * @param {import('@millrace/errors').NodeCallback<T> | undefined} cb
  * @param {(cb: Callback<T>) => void} run  must call back once
  * @param {string} name  of the method, for the error message
- * @returns {any}  a promise of the result if `cb` is undefined
- * @throws {TypeError} if `cb` is neither a function nor undefined
+ * @returns {any}  a promise of the result if `cb` is undefined; one that is rejected with ERR_INVALID_ARGUMENT if it is
+ *   no function either
  */
 function callbackOrPromise (cb, run, name) {
   if (typeof cb === 'function') return run(/** @type {Callback<T>} */ (cb))
-  if (cb !== undefined) throw misuse(`${name}: expected a callback or nothing, got ${typeof cb}`)
-  return toPromise(run)
+  return cb === undefined ? toPromise(run) : refuseCallback(cb, name)
+}
+
+/** @type {(cb: unknown, name: string) => Promise<any>} rejected: what was given as a callback is none */
+async function refuseCallback (cb, name) {
+  throw misuse(`${name}: expected a callback or nothing, got ${typeof cb}`)
 }
 
 /**
  * For hot methods whose promise must keep nothing but its own callback in memory.
- * @param {undefined} cb  what the caller gave as a callback: nothing
+ * @param {unknown} cb  what the caller gave as a callback, which is no function
  * @param {string} name  of the method
- * @returns {{ promise: Promise<any>, cb: Callback<any> }}  `cb` settles the promise
- * @throws {TypeError} ERR_INVALID_ARGUMENT
+ * @returns {{ promise: Promise<any>, cb: Callback<any> | null }}  `cb` settles the promise. Null: the promise is
+ *   rejected with ERR_INVALID_ARGUMENT already, because something else than a callback was given
  */
 function createSettler (cb, name) {
-  if (cb !== undefined) throw misuse(`${name}: expected a callback or nothing, got ${typeof cb}`)
+  if (cb !== undefined) return { promise: refuseCallback(cb, name), cb: null }
   const settler = /** @type {{ promise: Promise<any>, cb: Callback<any> }} */ ({})
   settler.promise = new Promise((resolve, reject) => {
     settler.cb = (err, result) => err ? reject(err) : resolve(result)

@@ -2,7 +2,7 @@
 // Checks the options of a forwarder, and fills in their defaults.
 
 const { fileStorage, parseFileMode, resolvePath, withFileMode } = require('@millrace/block-file')
-const { TIMER_MS_MAX, checkNames, misuse } = require('@millrace/errors')
+const { TIMER_MS_MAX, checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { findTime } = require('@millrace/where')
 
 const KNOWN = ['sink', 'name', 'path', 'start', 'batch', 'backoff', 'attempts', 'fsync', 'refused', 'timeOf', 'lagMs', 'onReport', 'unref',
@@ -162,10 +162,10 @@ function parseOptions (log, options) {
 /** @param {any} options  but those that have parts */
 function checkAll ({ name, path, start, fsync, refused, timeOf, lagMs, onReport, unref }) {
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
-    throw misuse(`Forwarder: name must be 1 to 64 letters, digits, "_" and "-", got ${String(name)}`)
+    throw misuse(`Forwarder: name must be 1 to 64 letters, digits, "_" and "-", got ${reasonOf(name)}`)
   }
   if (path !== undefined && !(path instanceof URL) && (typeof path !== 'string' || path === '')) {
-    throw misuse(`Forwarder: path must be a path or a file: URL, got ${String(path)}`)
+    throw misuse(`Forwarder: path must be a path or a file: URL, got ${reasonOf(path)}`)
   }
   checkOneOf('start', start, ['first', 'next'])
   checkOneOf('fsync', fsync, ['always', 'interval'])
@@ -223,24 +223,24 @@ function readTime (value) {
 
 /** @type {(what: string, given: object, known: string[], elsewhere?: Record<string, string[]>) => void} */
 function checkObject (what, given, known, elsewhere) {
-  if (given === null || typeof given !== 'object') throw misuse(`${what}: expected an object, got ${String(given)}`)
+  if (given === null || typeof given !== 'object') throw misuse(`${what}: expected an object, got ${reasonOf(given)}`)
   checkNames(what, given, known, elsewhere)
 }
 
 /** @type {(name: string, value: unknown, allowed: unknown[]) => void} */
 function checkOneOf (name, value, allowed) {
-  if (!allowed.includes(value)) throw misuse(`Forwarder: ${name} must be one of ${allowed.join(', ')}, got ${String(value)}`)
+  if (!allowed.includes(value)) throw misuse(`Forwarder: ${name} must be one of ${allowed.join(', ')}, got ${reasonOf(value)}`)
 }
 
 /** @type {(name: string, value: unknown, none: unknown) => void} */
 function checkFunction (name, value, none) {
-  if (value !== none && typeof value !== 'function') throw misuse(`Forwarder: ${name} must be a function, got ${String(value)}`)
+  if (value !== none && typeof value !== 'function') throw misuse(`Forwarder: ${name} must be a function, got ${reasonOf(value)}`)
 }
 
 /** @type {(name: string, value: unknown, min: number, max: number) => void} */
 function checkNumber (name, value, min, max) {
   if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max) return
-  throw misuse(`Forwarder: ${name} must be a whole number from ${min} to ${max}, got ${String(value)}`)
+  throw misuse(`Forwarder: ${name} must be a whole number from ${min} to ${max}, got ${reasonOf(value)}`)
 }
 
 exports.parseOptions = parseOptions

@@ -464,10 +464,10 @@ class Writer {
 
 /** @type {(call: string, options?: FlushOptions) => { sync: boolean }} */
 function parseFlush (call, options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${reasonOf(options)}`)
   checkNames(call, options, ['sync'])
   const { sync = true } = options
-  if (typeof sync !== 'boolean') throw misuse(`${call}: sync must be true or false, got ${String(sync)}`)
+  if (typeof sync !== 'boolean') throw misuse(`${call}: sync must be true or false, got ${reasonOf(sync)}`)
   return { sync }
 }
 

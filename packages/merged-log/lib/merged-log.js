@@ -326,7 +326,7 @@ class Log {
       value: (/** @type {any[]} */ ...args) => {
         const [first, second] = args.slice(argumentCount)
         // The callback of `append` may stand behind its options.
-        const hasOptions = name === 'append' && typeof first === 'object' && first !== null
+        const hasOptions = typeof second === 'function' || (name === 'append' && typeof first === 'object' && first !== null)
         return this.#run(name, hasOptions ? second : first, async () => { throw err })
       }
     })

@@ -2,7 +2,7 @@
 // Checks the options of both logs and of a merged read, and fills in the defaults.
 
 const { fileStorage, parseFileMode } = require('@millrace/block-file')
-const { checkNames, misuse, parseNumber } = require('@millrace/errors')
+const { checkNames, misuse, parseNumber, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { checkIndex } = require('@millrace/offset-log/composing')
 const { optionNames } = require('@millrace/segmented-log')
@@ -111,7 +111,7 @@ function parseSlotOptions (options = {}) {
   if (mode !== undefined) parseFileMode('SlotLog', mode)
   if (options.index !== undefined) checkIndex('SlotLog', options.index)
   if (!(typeof maxSize === 'number' && maxSize >= quotaMin)) {
-    throw misuse(`SlotLog: maxSize must be at least ${quotaMin} (1 MiB for each of ${slotCount} slots), got ${String(maxSize)}; ` +
+    throw misuse(`SlotLog: maxSize must be at least ${quotaMin} (1 MiB for each of ${slotCount} slots), got ${reasonOf(maxSize)}; ` +
       'raise it, or lower slots')
   }
   const segmentSizeMax = Math.floor(maxSize / slotCount / SEGMENTS_PER_SLOT)
@@ -188,13 +188,13 @@ function parseRead (call, options = {}, known = OF_READ) {
 function parseLimit (call, limit = -1) {
   if (limit === -1) return Infinity
   if (typeof limit === 'number' && limit >= 0) return limit
-  throw misuse(`${call}: limit must be a whole number, or -1 for none, got ${String(limit)}`)
+  throw misuse(`${call}: limit must be a whole number, or -1 for none, got ${reasonOf(limit)}`)
 }
 
 /** @type {(call: string, name: string, position: unknown) => Position} throws ERR_INVALID_ARGUMENT */
 function parsePosition (call, name, position) {
   if (position === null || typeof position !== 'object') {
-    throw misuse(`${call}: ${name} must be a position, got ${String(position)}`)
+    throw misuse(`${call}: ${name} must be a position, got ${reasonOf(position)}`)
   }
   for (const [slot, seq] of Object.entries(position)) {
     if (!/^\d+$/.test(slot) || typeof seq !== 'number') {
@@ -210,14 +210,14 @@ function parseKey (call, key) {
   if (found !== null) return { slot: Number(found[1]), seq: Number(found[2]) }
   const { slot, seq } = /** @type {any} */ (key ?? {})
   if (Number.isInteger(slot) && typeof seq === 'number') return { slot, seq }
-  throw misuse(`${call}: expected { slot, seq } or a text such as '0:4096', got ${String(key)}`)
+  throw misuse(`${call}: expected { slot, seq } or a text such as '0:4096', got ${reasonOf(key)}`)
 }
 
 /** @type {(time?: unknown) => (value: any) => number} NaN if the record has no time */
 function parseTime (time = 'time') {
   if (typeof time === 'function') return (value) => Number(time(value))
   const path = typeof time === 'string' ? time.split('.') : time
-  if (!Array.isArray(path)) throw misuse(`MergedLog: time must be a path or a function, got ${String(time)}`)
+  if (!Array.isArray(path)) throw misuse(`MergedLog: time must be a path or a function, got ${reasonOf(time)}`)
   return (value) => {
     let found = value
     for (const name of path) found = found?.[name]
@@ -228,7 +228,7 @@ function parseTime (time = 'time') {
 
 /** @type {(call: string, options: unknown) => void} */
 function checkObject (call, options) {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${reasonOf(options)}`)
 }
 
 /** @type {(options: Record<string, any>, names: string[]) => any} */

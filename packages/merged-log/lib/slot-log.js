@@ -144,13 +144,13 @@ class Log {
   append (values, options, cb) {
     if (typeof options === 'function') return this.#pass('append', options, values)
     const hasOptions = typeof options === 'object' && options !== null
-    if (hasOptions && options.if !== undefined) {
+    if (!hasOptions && cb === undefined) return this.#pass('append', options, values)
+    return this.#run('append', cb, (log, /** @type {any} */ cb) => {
+      if (!hasOptions || options.if === undefined) return log.append(values, options, cb)
       // Other processes append to other slots, and nothing is ordered between them.
-      const err = new LogError('ERR_NOT_SUPPORTED', `append: a log of slots cannot decide about if, because several processes append to ${this.filename}; ` +
-        'use a segmented log')
-      return callbackOrPromise(cb, (cb) => this.#lifecycle.run('append', cb, (cb) => cb(err)), 'append')
-    }
-    return hasOptions || cb ? this.#pass('append', cb, values, options) : this.#pass('append', options, values)
+      cb(new LogError('ERR_NOT_SUPPORTED', `append: a log of slots cannot decide about if, because several processes append to ${this.filename}; ` +
+        'use a segmented log'))
+    })
   }
 
   /**

@@ -2,7 +2,7 @@
 // Checks the options of reading and of converting, and fills in their defaults.
 
 const { fileStorage, resolvePath } = require('@millrace/block-file')
-const { asError, checkNames, misuse } = require('@millrace/errors')
+const { asError, checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { parseCodecName } = require('@millrace/offset-log')
 const { formats } = require('./formats')
 
@@ -79,11 +79,11 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'framing', 'fromCodec', 'toCodec', 'batc
  * @throws {TypeError}  ERR_INVALID_ARGUMENT
  */
 function parseSourceOptions (name, path, options = {}, names = SOURCE_NAMES) {
-  if (!isPath(path)) throw misuse(`${name}: expected a path, got ${String(path)}`)
+  if (!isPath(path)) throw misuse(`${name}: expected a path, got ${reasonOf(path)}`)
   checkObject(name, options, names)
   const { format, blockSize = BLOCK_SIZE, onCorrupt = 'error', storage = fileStorage } = options
   if (format !== undefined && !formats.includes(format)) {
-    throw misuse(`${name}: format must be one of ${formats.join(', ')}, got ${String(format)}`)
+    throw misuse(`${name}: format must be one of ${formats.join(', ')}, got ${reasonOf(format)}`)
   }
   checkWhole(name, 'blockSize', blockSize, 16, BLOCK_SIZE_MAX)
   checkOneOf(name, 'onCorrupt', onCorrupt, ['error', 'skip'])
@@ -105,7 +105,7 @@ function isPath (path) {
 // eslint-disable-next-line complexity -- a default for each option
 function parseConvertOptions (from, to, options = {}) {
   const source = parseSourceOptions('convert', from, options, CONVERT_NAMES)
-  if (!isPath(to)) throw misuse(`convert: expected the path of a new log, got ${String(to)}`)
+  if (!isPath(to)) throw misuse(`convert: expected the path of a new log, got ${reasonOf(to)}`)
   const { framing = 'checked', fromCodec, toCodec, batchSize = BATCH_SIZE, resume = true, verify = true, signal } = options
   checkOneOf('convert', 'framing', framing, FRAMINGS)
   checkCodecs(fromCodec, toCodec)
@@ -169,18 +169,18 @@ function checkCodecs (fromCodec, toCodec) {
 /** @type {(name: string, option: string, value: unknown, least: number, most: number) => void} */
 function checkWhole (name, option, value, least, most) {
   if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return
-  throw misuse(`${name}: ${option} must be a whole number from ${least} to ${most}, got ${String(value)}`)
+  throw misuse(`${name}: ${option} must be a whole number from ${least} to ${most}, got ${reasonOf(value)}`)
 }
 
 /** @param {string} name @param {string} option @param {unknown} value @param {unknown[]} choices */
 function checkOneOf (name, option, value, choices) {
   if (choices.includes(value)) return
-  throw misuse(`${name}: ${option} must be one of ${choices.join(', ')}, got ${String(value)}`)
+  throw misuse(`${name}: ${option} must be one of ${choices.join(', ')}, got ${reasonOf(value)}`)
 }
 
 /** @param {string} name @param {unknown} options @param {string[]} names */
 function checkObject (name, options, names) {
-  if (options === null || typeof options !== 'object') throw misuse(`${name}: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`${name}: expected options, got ${reasonOf(options)}`)
   checkNames(name, options, names)
 }
 

@@ -118,6 +118,7 @@ class BaseLog {
     const hasOptions = typeof options === 'object' && options !== null
     // No closure here sees the values: each promise that waits would keep them in memory beside their records.
     const settler = createSettler(hasOptions ? cb : cb ?? options, 'append')
+    if (settler.cb === null) return settler.promise
     if (hasOptions) this.#appendWith(values, options, settler.cb)
     else this._append(values, settler.cb, false)
     return settler.promise
@@ -243,7 +244,7 @@ class BaseLog {
     if (options !== undefined) return this.#read('get', seq, options, cb)
     if (typeof cb === 'function') return this._getter.get(seq, cb)
     const settler = createSettler(cb, 'get')
-    this._getter.get(seq, settler.cb)
+    if (settler.cb !== null) this._getter.get(seq, settler.cb)
     return settler.promise
   }
 

@@ -3,7 +3,7 @@
 
 const { nextTick } = require('node:process')
 const { Readable, Writable } = require('node:stream')
-const { LogError, asError, checkNames, misuse } = require('@millrace/errors')
+const { LogError, asError, checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { abortError, onAbort, parseSignal, trampoline } = require('@millrace/flow')
 const { parseRange } = require('./range')
 const { RecordStream } = require('./stream')
@@ -137,18 +137,18 @@ class AppendWritable extends Writable {
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function createWritable (log, options) {
-  if (options === null || typeof options !== 'object') throw misuse(`toWritable: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`toWritable: expected options, got ${reasonOf(options)}`)
   checkNames('toWritable', options, ['highWaterMark', 'flush', 'signal'])
   const { highWaterMark = COUNT_MAX, flush = false } = options
   parseCount('toWritable', highWaterMark)
-  if (typeof flush !== 'boolean') throw misuse(`toWritable: flush must be true or false, got ${String(flush)}`)
+  if (typeof flush !== 'boolean') throw misuse(`toWritable: flush must be true or false, got ${reasonOf(flush)}`)
   return new AppendWritable(log, { highWaterMark, flush, signal: parseSignal('toWritable', options.signal) })
 }
 
 /** @type {(name: string, highWaterMark: unknown) => void} */
 function parseCount (name, highWaterMark) {
   if (highWaterMark === undefined || (Number.isSafeInteger(highWaterMark) && Number(highWaterMark) >= 0)) return
-  throw misuse(`${name}: highWaterMark must be a whole number, got ${String(highWaterMark)}`)
+  throw misuse(`${name}: highWaterMark must be a whole number, got ${reasonOf(highWaterMark)}`)
 }
 
 /**

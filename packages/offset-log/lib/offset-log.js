@@ -4,7 +4,7 @@
 
 const { nextTick } = require('node:process')
 const { BlockFile, NewFile, fileStorage, removeFiles, resolvePath } = require('@millrace/block-file')
-const { LogError, asError, misuse } = require('@millrace/errors')
+const { LogError, asError, misuse, reasonOf } = require('@millrace/errors')
 const {
   abortable, callbackOrPromise, createObservable, describe, Lifecycle, promisesOf, toCallback
 } = require('@millrace/flow')
@@ -279,7 +279,7 @@ class Log extends BaseLog {
         return this._lifecycle.run('snapshot', cb, (cb) => cb(asError(err, 'snapshot: the path')))
       }
       this._lifecycle.run('snapshot', cb, (cb) => {
-        if (typeof target !== 'string' || target === '') return cb(misuse(`snapshot: expected a path, got ${String(path)}`))
+        if (typeof target !== 'string' || target === '') return cb(misuse(`snapshot: expected a path, got ${reasonOf(path)}`))
         require('./snapshot').snapshot(this._file, this.recovery, target, options, cb)
       })
     }, 'snapshot')

@@ -2,7 +2,7 @@
 // Checks the options of an offset log and fills in the defaults.
 
 const { fileStorage, parseFileMode, withFileMode } = require('@millrace/block-file')
-const { LogError, checkNames, misuse } = require('@millrace/errors')
+const { LogError, checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { RecordCodec, loadWhere } = require('./codec')
 const { createFileHeader, encodeHead, offsetFramings } = require('@millrace/framing')
@@ -98,14 +98,14 @@ function parseOptions (options = {}) {
   const chosen = { framing, fsync, onCorrupt, verify, strict, lock: isLock || lock }
   for (const [name, value] of Object.entries(chosen)) {
     const choices = CHOICES[name]
-    if (!choices.includes(value)) throw misuse(`OffsetLog: ${name} must be one of ${choices.join(', ')}, got ${String(value)}`)
+    if (!choices.includes(value)) throw misuse(`OffsetLog: ${name} must be one of ${choices.join(', ')}, got ${reasonOf(value)}`)
   }
-  if (id !== undefined && !(typeof id === 'string' && ID.test(id))) throw misuse(`OffsetLog: id must be 32 hex digits, got ${String(id)}`)
+  if (id !== undefined && !(typeof id === 'string' && ID.test(id))) throw misuse(`OffsetLog: id must be 32 hex digits, got ${reasonOf(id)}`)
   if (!Number.isSafeInteger(maxRecordSize) || maxRecordSize < 1 || maxRecordSize > RECORD_SIZE_MAX) {
-    throw misuse(`OffsetLog: maxRecordSize must be from 1 to ${RECORD_SIZE_MAX} bytes, got ${String(maxRecordSize)}`)
+    throw misuse(`OffsetLog: maxRecordSize must be from 1 to ${RECORD_SIZE_MAX} bytes, got ${reasonOf(maxRecordSize)}`)
   }
   if (typeof maxPendingSize !== 'number' || !(maxPendingSize > 0)) {
-    throw misuse(`OffsetLog: maxPendingSize must be a number of bytes above 0, got ${String(maxPendingSize)}`)
+    throw misuse(`OffsetLog: maxPendingSize must be a number of bytes above 0, got ${reasonOf(maxPendingSize)}`)
   }
   if (index !== undefined) require('./index-seam').checkIndex('OffsetLog', index)
   const recordCodec = new RecordCodec(codec)
@@ -150,7 +150,7 @@ function parseOptions (options = {}) {
 function parseFlush (call, options) {
   checkOptions(call, options, CALL_OPTIONS[call])
   const { sync = true } = options
-  if (typeof sync !== 'boolean') throw misuse(`${call}: sync must be true or false, got ${String(sync)}`)
+  if (typeof sync !== 'boolean') throw misuse(`${call}: sync must be true or false, got ${reasonOf(sync)}`)
   return sync
 }
 
@@ -167,7 +167,7 @@ function parseAppend (call, options) {
   if (call === 'appendSync' && options.if !== undefined) {
     throw new LogError('ERR_NOT_SUPPORTED', 'appendSync: to decide about a condition may take reading the log; await append with if')
   }
-  if (typeof seqs !== 'boolean') throw misuse(`${call}: seqs must be true or false, got ${String(seqs)}`)
+  if (typeof seqs !== 'boolean') throw misuse(`${call}: seqs must be true or false, got ${reasonOf(seqs)}`)
   return seqs
 }
 
@@ -183,11 +183,11 @@ function parseAppend (call, options) {
  */
 function parseCondition ({ if: given }) {
   if (given === undefined) return null
-  if (given === null || typeof given !== 'object') throw misuse(`append: if must be { where, since }, got ${String(given)}`)
+  if (given === null || typeof given !== 'object') throw misuse(`append: if must be { where, since }, got ${reasonOf(given)}`)
   checkOptions('append: if', given, ['where', 'since'])
   const { where, since = -1 } = /** @type {Record<string, any>} */ (given)
   if (where === undefined) throw misuse('append: if must have a where; an empty list matches every record')
-  if (!Number.isSafeInteger(since) || since < -1) throw misuse(`append: since of if must be a seq, or -1, got ${String(since)}`)
+  if (!Number.isSafeInteger(since) || since < -1) throw misuse(`append: since of if must be a seq, or -1, got ${reasonOf(since)}`)
   try {
     return { where: loadWhere().parseWhere(where), since }
   } catch (err) {
@@ -197,7 +197,7 @@ function parseCondition ({ if: given }) {
 
 /** @type {(call: string, options: object, known: readonly string[]) => void} throws ERR_INVALID_ARGUMENT */
 function checkOptions (call, options, known) {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${reasonOf(options)}`)
   for (const name in options) if (!known.includes(name)) checkNames(call, options, known)
 }
 

@@ -2,7 +2,7 @@
 // Divides the records of a log into ranges of about equal size, to be read side by side. Each begins at a record that
 // the log has read, so it holds what a read of the whole log finds there.
 
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { scan } = require('./scan')
 
@@ -53,7 +53,7 @@ function isEmpty (file) {
  */
 function parsePlaces (count) {
   if (!Number.isInteger(count) || Number(count) < 1 || Number(count) > COUNT_MAX) {
-    throw misuse(`partitions: expected a whole number from 1 to ${COUNT_MAX}, got ${String(count)}`)
+    throw misuse(`partitions: expected a whole number from 1 to ${COUNT_MAX}, got ${reasonOf(count)}`)
   }
   return Array.from({ length: Number(count) - 1 }, (_, index) => (index + 1) / Number(count))
 }

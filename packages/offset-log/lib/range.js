@@ -1,7 +1,7 @@
 'use strict'
 // A range of seqs: parses it from the options of a read, and reads it run by run from the store.
 
-const { LogError, checkNames, misuse } = require('@millrace/errors')
+const { LogError, checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { loadWhere } = require('./codec')
 const { isShortRead } = require('./errors')
@@ -120,7 +120,7 @@ function parseRange (call, options = {}, isStrict) {
 function parseSkipping (what, value) {
   if (value === undefined) return undefined
   if (value === 'error' || value === 'skip') return value === 'skip'
-  throw misuse(`${what} must be "error" or "skip", got ${String(value)}`)
+  throw misuse(`${what} must be "error" or "skip", got ${reasonOf(value)}`)
 }
 
 /** @type {(call: string, where: unknown) => import('@millrace/where').Filter[]} */
@@ -140,7 +140,7 @@ function parseFilter (call, where) {
 function parseBounds (call, { gt, gte, lt, lte }) {
   for (const [name, bound] of Object.entries({ gt, gte, lt, lte })) {
     if (bound === undefined || bound === null || (typeof bound === 'number' && !Number.isNaN(bound))) continue
-    throw misuse(`${call}: ${name} must be a number, got ${String(bound)}`)
+    throw misuse(`${call}: ${name} must be a number, got ${reasonOf(bound)}`)
   }
   return {
     from: Math.max(0, Math.ceil(gte ?? 0), Math.floor(gt ?? -1) + 1),
@@ -152,7 +152,7 @@ function parseBounds (call, { gt, gte, lt, lte }) {
 function parseLimit (call, limit) {
   if (limit === undefined || limit === null || limit === -1) return Infinity
   if (typeof limit === 'number' && limit >= 0 && (Number.isInteger(limit) || limit === Infinity)) return limit
-  throw misuse(`${call}: limit must be a whole number, or -1 for none, got ${String(limit)}`)
+  throw misuse(`${call}: limit must be a whole number, or -1 for none, got ${reasonOf(limit)}`)
 }
 
 const NO_RECORDS = new RecordRun()

@@ -1,7 +1,7 @@
 'use strict'
 // Reads that call back once: get with options, getMany, count, first and last. They use the getter and the scan.
 
-const { LogError, asError, checkNames, misuse } = require('@millrace/errors')
+const { LogError, asError, checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { abortable, abortError, parseSignal, trampoline } = require('@millrace/flow')
 const { parseRange } = require('./range')
 const { scan } = require('./scan')
@@ -160,7 +160,7 @@ function scanRange (call, file, { options }, cb, begin) {
  * @param {boolean} [isStrict]
  */
 function parseGetOptions (call, options = {}, isStrict = true) {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${reasonOf(options)}`)
   if (isStrict) checkNames(call, options, ['signal'])
   return parseSignal(call, options.signal)
 }

@@ -3,7 +3,7 @@
 // chooses, as a cleanly closed log. Every byte is verified, so damage is never copied.
 
 const { BlockFile } = require('@millrace/block-file')
-const { LogError, checkNames, misuse } = require('@millrace/errors')
+const { LogError, checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { abortError, parseSignal, promisesOf, toCallback, toPromise } = require('@millrace/flow')
 const { packChosen } = require('./compactor')
 const { RangeReader, parseRange } = require('./range')
@@ -69,7 +69,7 @@ function snapshot (file, recovery, path, options, cb) {
 
 /** @type {(file: LogFile, options?: SnapshotOptions) => Wanted} */
 function parseWanted (file, options = {}) {
-  if (typeof options !== 'object' || options === null) throw misuse(`snapshot: expected options, got ${String(options)}`)
+  if (typeof options !== 'object' || options === null) throw misuse(`snapshot: expected options, got ${reasonOf(options)}`)
   const { signal: given, onProgress = () => {}, where, ...others } = options
   checkNames('snapshot', others, ['onProgress', 'signal', 'where'])
   if (typeof onProgress !== 'function') throw misuse('snapshot: onProgress must be a function')

@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of a destination: some are its own, and the others are those of the log writer.
 
-const { checkNames, misuse } = require('@millrace/errors')
+const { checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { lines, optionNames: writerNames, parseOptions: parseWriterOptions } = require('@millrace/log-writer')
 const { SlotLog, slotOptionNames } = require('@millrace/merged-log')
 const { SegmentedLog, optionNames: segmentedNames } = require('@millrace/segmented-log')
@@ -89,10 +89,10 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  * @param {string} [call]  that they were given to
  */
 function checkOptions (options = {}, call = 'destination') {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${reasonOf(options)}`)
   checkNames(call, options, NAMES, ELSEWHERE)
   const { log = {}, slots } = options
-  if (log === null || typeof log !== 'object') throw misuse(`${call}: log must be an object of options, got ${String(log)}`)
+  if (log === null || typeof log !== 'object') throw misuse(`${call}: log must be an object of options, got ${reasonOf(log)}`)
   const isFolder = slots === undefined || slots === false
   checkNames(`${call}: log`, log, isFolder ? OF_FOLDER : OF_SLOT, {
     keep: ['where'],
@@ -125,7 +125,7 @@ function parseSlots (slots) {
   if (slots === false) return undefined
   if (slots === true) return SLOT_COUNT
   if (Number.isInteger(slots) && Number(slots) >= 1) return Number(slots)
-  throw misuse(`destination: slots must be true, false or a whole number, got ${String(slots)}`)
+  throw misuse(`destination: slots must be true, false or a whole number, got ${reasonOf(slots)}`)
 }
 
 /**

@@ -5,7 +5,7 @@
 // Time is linear in the length of a line: every repetition is bounded, or begins only where no other one does. Most
 // lines have no secret, so a line is first asked for what every secret has.
 
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { NAME_HINT, redactNamed } = require('./names')
 
 const KINDS = Object.freeze(['name', 'credentials', 'email', 'token', 'card'])
@@ -62,7 +62,7 @@ function createRedactor (kinds = /** @type {PatternName[]} */ (KINDS), censor = 
     const hint = /[.[*]/.test(String(unknown)) ? '. Paths belong in the option redact of pino itself' : ''
     throw misuse(`destination: redact: there is no kind of secret ${String(unknown)}; there are ${KINDS.join(', ')}${hint}`)
   }
-  if (typeof censor !== 'string') throw misuse(`destination: redact: the censor must be a text, got ${String(censor)}`)
+  if (typeof censor !== 'string') throw misuse(`destination: redact: the censor must be a text, got ${reasonOf(censor)}`)
   const mark = JSON.stringify(censor).slice(1, -1)
   const has = Object.fromEntries(KINDS.map((kind) => [kind, kinds.includes(/** @type {PatternName} */ (kind))]))
   const search = (/** @type {string} */ line) => {

@@ -2,7 +2,7 @@
 // Lines also go to another stream, such as standard output. The log comes first: what the stream cannot take is left
 // out there.
 
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { formatPretty } = require('@millrace/where/pretty')
 
 // What may wait in a stream whose reader is behind.
@@ -29,7 +29,7 @@ class Tee {
     const isPretty = target === 'pretty'
     const stream = isPretty || target === 'stdout' ? process.stdout : target === 'stderr' ? process.stderr : target
     if (typeof stream?.write !== 'function') {
-      throw misuse(`tee: expected 'stdout', 'stderr', 'pretty' or a stream, got ${String(target)}`)
+      throw misuse(`tee: expected 'stdout', 'stderr', 'pretty' or a stream, got ${reasonOf(target)}`)
     }
     /** @type {TeeStream} */
     this.#stream = stream

@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of `verify` and `repair`, and fills in their defaults.
 
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { offsetFramings } = require('@millrace/framing')
 
@@ -35,7 +35,7 @@ const KNOWN = {
  * @param {SalvageOptions & Record<string, unknown>} options
  */
 function parseOptions (name, options) {
-  if (options === null || typeof options !== 'object') throw misuse(`${name}: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`${name}: expected options, got ${reasonOf(options)}`)
   const known = KNOWN[name]
   for (const [option, value] of Object.entries(options)) {
     if (value === undefined || known.includes(option)) continue
@@ -47,10 +47,10 @@ function parseOptions (name, options) {
   const check = (/** @type {boolean} */ isRight, /** @type {string} */ what) => {
     if (!isRight) throw misuse(`${name}: ${what}`)
   }
-  check(framing === undefined || FRAMINGS.includes(framing), `framing must be one of ${FRAMINGS.join(', ')}, got ${String(framing)}`)
+  check(framing === undefined || FRAMINGS.includes(framing), `framing must be one of ${FRAMINGS.join(', ')}, got ${reasonOf(framing)}`)
   check(typeof onDamage === 'function', 'onDamage must be a function')
   check(typeof onProgress === 'function', 'onProgress must be a function')
-  check(Number.isSafeInteger(rangesMax) && rangesMax >= 0, `rangesMax must be a whole number, got ${String(rangesMax)}`)
+  check(Number.isSafeInteger(rangesMax) && rangesMax >= 0, `rangesMax must be a whole number, got ${reasonOf(rangesMax)}`)
   check(typeof write === 'boolean', 'write must be true or false')
   const signal = parseSignal(name, options.signal)
   return { name, framing, onDamage, onProgress, rangesMax, signal, storage, write }
@@ -59,7 +59,7 @@ function parseOptions (name, options) {
 /** Throws a TypeError with ERR_INVALID_ARGUMENT. @type {(name: string, what: string, path: unknown) => void} */
 function checkPath (name, what, path) {
   if (path instanceof URL || (typeof path === 'string' && path !== '')) return
-  throw misuse(`${name}: expected ${what}, got ${String(path)}`)
+  throw misuse(`${name}: expected ${what}, got ${reasonOf(path)}`)
 }
 
 exports.parseOptions = parseOptions

@@ -168,6 +168,8 @@ class Core {
   /** @type {(seq: unknown, cb: FoundCallback) => void} */
   #readRecord (seq, cb) {
     const { segments } = this
+    // Of what is none only the kind is told.
+    const asked = typeof seq === 'number' ? seq : NaN
     const retained = typeof seq === 'number' ? segments.droppedError('get', seq) : null
     if (retained) return cb(retained)
     const found = typeof seq === 'number' ? segments.find(seq) : segments.last
@@ -175,8 +177,8 @@ class Core {
     const segment = found.logOptions === null ? found : segments.lastFile
     segments.pin(segment, (err, source) => {
       const done = (/** @type {Error | null} */ err, /** @type {any} */ found) => {
-        const cut = found?.isDeleted ? segments.cutError('get', Number(seq)) : null
-        const failure = err && explain('get', err, { segments, segment, seq: Number(seq) })
+        const cut = found?.isDeleted ? segments.cutError('get', asked) : null
+        const failure = err && explain('get', err, { segments, segment, seq: asked })
         segments.unpin(segment)
         cb(cut ?? failure, found)
       }

@@ -2,7 +2,7 @@
 // Holds: what somebody still needs, and retention therefore keeps. A hold is the name of an empty file.
 
 const path = require('node:path')
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { promisesOf } = require('@millrace/flow')
 const { makeEmpty, remove } = require('./files')
 const { checkHoldName, holdName } = require('./names')
@@ -37,7 +37,7 @@ class Holds {
    */
   async set (name, seq) {
     checkHoldName('hold', name)
-    if (!Number.isSafeInteger(seq)) throw misuse(`hold: expected the seq of the first record that is needed, got ${String(seq)}`)
+    if (!Number.isSafeInteger(seq)) throw misuse(`hold: expected the seq of the first record that is needed, got ${reasonOf(seq)}`)
     // Whoever has seen nothing yet needs what is kept.
     const needed = Number(seq) > 0 ? Number(seq) : this.#core.segments.first.base
     return this.#core.turns.run(async () => {

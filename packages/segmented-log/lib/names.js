@@ -14,7 +14,7 @@
 //   writer, writer.lock                         the lock of the folder: see Folder of @millrace/block-file
 
 const { LOCK_FILE, PLAIN_SEGMENT, SEGMENT_EXTENSIONS: EXTENSIONS, SEGMENT_NAME } = require('@millrace/block-file')
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { formatOf } = require('./compressed/formats')
 
 const DIGITS = 16
@@ -158,7 +158,7 @@ class ParsedName {
 /** @type {(call: string, name: unknown) => asserts name is string} throws ERR_INVALID_ARGUMENT */
 function checkHoldName (call, name) {
   if (typeof name === 'string' && HOLD_NAME.test(name)) return
-  throw misuse(`${call}: a hold's name must have 1 to 64 of the characters A-Z, a-z, 0-9, _ and -, got ${String(name)}`)
+  throw misuse(`${call}: a hold's name must have 1 to 64 of the characters A-Z, a-z, 0-9, _ and -, got ${reasonOf(name)}`)
 }
 
 exports.EXTENSIONS = EXTENSIONS

@@ -3,8 +3,8 @@
 // the holder makes, renames or removes files in the folder until it closes the log.
 
 const path = require('node:path')
-const { fileStorage, isHeld, keepOwnership } = require('@millrace/block-file')
-const { LogError } = require('@millrace/errors')
+const { fileStorage, isHeld, keepOwnership, resolveFolder } = require('@millrace/block-file')
+const { LogError, misuse } = require('@millrace/errors')
 const { abortError, promisesOf } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { createNewFile, openFixed, openNew, sourceOf } = require('@millrace/offset-log/composing')
@@ -113,7 +113,8 @@ async function list (folder, { storage, isWriter }) {
  * @returns {Promise<string[]>}  the paths of their files, in order
  */
 async function listSegments (folder, storage = fileStorage) {
-  const { segments } = await list(folder, { storage, isWriter: false })
+  if (storage === null || typeof storage !== 'object') throw misuse(`listSegments: expected a storage, got ${typeof storage}`)
+  const { segments } = await list(resolveFolder('listSegments', folder, storage), { storage, isWriter: false })
   return segments.map(({ file }) => path.join(folder, file))
 }
 

@@ -4,7 +4,7 @@
 const { basename } = require('node:path')
 const { callbackify } = require('node:util')
 const { Folder, SEGMENT_NAME, SharedCache, fileStorage, parseFileMode, resolveFolder, withFileMode } = require('@millrace/block-file')
-const { LogError, checkNames, misuse, parseNumber } = require('@millrace/errors')
+const { LogError, checkNames, misuse, parseNumber, reasonOf } = require('@millrace/errors')
 const { parseSignal, promisesOf } = require('@millrace/flow')
 const { RecordCodec, checkIndex } = require('@millrace/offset-log/composing')
 const { Calendar } = require('./calendar')
@@ -124,13 +124,13 @@ const optionNames = Object.freeze([...PASSED_ON, 'framing', 'storage', 'mode', '
  */
 // eslint-disable-next-line complexity -- a default for each option
 function parseOptions (givenPath, options = {}, onMoved = () => {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`SegmentedLog: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`SegmentedLog: expected options, got ${reasonOf(options)}`)
   checkNames('SegmentedLog', options, optionNames, { keep: ['where'] })
   const {
     flags = 'r+', cache = CACHE_SIZE, maxPendingSize = Infinity, onCorrupt = 'error', strict = false, signal,
     segmentDay
   } = options
-  if (flags !== 'r+' && flags !== 'r') throw misuse(`SegmentedLog: flags must be r or r+, got ${String(flags)}`)
+  if (flags !== 'r+' && flags !== 'r') throw misuse(`SegmentedLog: flags must be r or r+, got ${reasonOf(flags)}`)
   const maxSize = parseNumber('SegmentedLog: maxSize', options.maxSize, Infinity, QUOTA_MIN)
   const maxAge = parseNumber('SegmentedLog: maxAge', options.maxAge, Infinity, 1)
   const sizeByDefault = Math.min(SEGMENT_SIZE, Math.floor(maxSize / SEGMENTS_PER_QUOTA))
@@ -216,7 +216,7 @@ function refuseEmptySegments (storage) {
  */
 function parseFraming ({ framing, keep }, { hasDictionary }) {
   if (framing === undefined) return undefined
-  if (!FRAMINGS.includes(framing)) throw misuse(`SegmentedLog: framing must be one of ${FRAMINGS.join(', ')}, got ${String(framing)}`)
+  if (!FRAMINGS.includes(framing)) throw misuse(`SegmentedLog: framing must be one of ${FRAMINGS.join(', ')}, got ${reasonOf(framing)}`)
   if (framing === 'lines' && hasDictionary) throw misuse('SegmentedLog: lines cannot store a dictionary; give a codec without one')
   if (framing === 'lines' && keep !== undefined) throw misuse(`SegmentedLog: ${NO_KEEP}`)
   return framing
@@ -226,7 +226,7 @@ function parseFraming ({ framing, keep }, { hasDictionary }) {
 function parseCompress (compress) {
   if (compress === undefined || compress === false) return null
   const format = formats.find(({ name }) => name === compress)
-  if (format === undefined) throw misuse(`SegmentedLog: compress must be gzip, zstd or false, got ${String(compress)}`)
+  if (format === undefined) throw misuse(`SegmentedLog: compress must be gzip, zstd or false, got ${reasonOf(compress)}`)
   if (isSupported(format)) return format
   throw misuse(`SegmentedLog: this Node.js (${process.version}) has no zstd; use 22.15 or later, or gzip`)
 }

@@ -9,7 +9,7 @@
 const path = require('node:path')
 const { crc32 } = require('node:zlib')
 const { readWhole, writeWhole } = require('@millrace/block-file')
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { toInstant } = require('@millrace/where')
 const { TIMES_FILE } = require('./names')
@@ -232,7 +232,7 @@ function parseTime (time) {
   if (time === undefined) return null
   if (typeof time === 'function') return { name: 'function', read: /** @type {(value: any) => unknown} */ (time) }
   const isPath = Array.isArray(time) && time.length > 0 && time.every((key) => typeof key === 'string')
-  if (!isPath) throw misuse(`SegmentedLog: time must be the path of a field, such as ['time'], or a function, got ${String(time)}`)
+  if (!isPath) throw misuse(`SegmentedLog: time must be the path of a field, such as ['time'], or a function, got ${reasonOf(time)}`)
   // A codec may give JSON as text or bytes.
   const parse = (/** @type {unknown} */ value) => {
     return typeof value === 'string' || Buffer.isBuffer(value) ? JSON.parse(String(value)) : value
@@ -247,11 +247,11 @@ function parseTime (time) {
  */
 function parseTimeBounds (call, given) {
   const bounds = { gt: -Infinity, gte: -Infinity, lt: Infinity, lte: Infinity }
-  if (given === null || typeof given !== 'object') throw misuse(`${call}: time must be bounds such as { gte, lt }, got ${String(given)}`)
+  if (given === null || typeof given !== 'object') throw misuse(`${call}: time must be bounds such as { gte, lt }, got ${reasonOf(given)}`)
   for (const [name, bound] of Object.entries(given)) {
     if (!Object.hasOwn(bounds, name)) throw misuse(`${call}: time has no bound ${name}; there are gt, gte, lt and lte`)
     const ms = bound === undefined ? bounds[/** @type {keyof TimeBounds} */ (name)] : toBound(bound)
-    if (ms === null) throw misuse(`${call}: time.${name} must be a number of ms since 1970, a Date or a text, got ${String(bound)}`)
+    if (ms === null) throw misuse(`${call}: time.${name} must be a number of ms since 1970, a Date or a text, got ${reasonOf(bound)}`)
     bounds[/** @type {keyof TimeBounds} */ (name)] = ms
   }
   return bounds

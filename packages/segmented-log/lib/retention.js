@@ -255,7 +255,7 @@ class Retention {
 
   /** @param {unknown} seq @returns {Promise<Dropped>} */
   async dropBefore (seq) {
-    if (typeof seq !== 'number' || Number.isNaN(seq)) throw misuse(`dropBefore: expected a seq, got ${String(seq)}`)
+    if (typeof seq !== 'number' || Number.isNaN(seq)) throw misuse(`dropBefore: expected a seq, got ${reasonOf(seq)}`)
     return this.#core.turns.run(async () => {
       await this.#core.segments.last.log.sync()
       return this.#run(false, seq)

@@ -2,7 +2,7 @@
 // The options of a view.
 
 const { fileStorage, parseFileMode, patientStorage, resolvePath, withFileMode } = require('@millrace/block-file')
-const { LogError, checkNames, misuse, parseNumber } = require('@millrace/errors')
+const { LogError, checkNames, misuse, parseNumber, reasonOf } = require('@millrace/errors')
 const { createJsonCodec } = require('@millrace/json-codec')
 const { parseWhere } = require('@millrace/where')
 
@@ -89,7 +89,7 @@ function isPlain (value) {
  */
 function parseOptions (log, options) {
   checkLog(log)
-  if (options === null || typeof options !== 'object') throw misuse(`createView: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`createView: expected options, got ${reasonOf(options)}`)
   checkNames('createView', options, KNOWN)
   const { name, reduce, initial, where, version = 1, path, mode, storage = fileStorage } = options
   const codec = /** @type {StateCodec} */ (options.codec ?? jsonStates)
@@ -113,13 +113,13 @@ function parseOptions (log, options) {
 /** @param {unknown} name */
 function checkName (name) {
   if (typeof name === 'string' && NAME.test(name)) return
-  throw misuse(`createView: name must be 1 to 59 letters, digits, "_" and "-", got ${String(name)}`)
+  throw misuse(`createView: name must be 1 to 59 letters, digits, "_" and "-", got ${reasonOf(name)}`)
 }
 
 /** @param {any} options */
 function checkRest ({ version, codec, storage }) {
   if (!Number.isFinite(version) && typeof version !== 'string') {
-    throw misuse(`createView: version must be a number or a text, got ${String(version)}`)
+    throw misuse(`createView: version must be a number or a text, got ${reasonOf(version)}`)
   }
   if (typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
     throw misuse('createView: codec must be an object with the functions encode and decode')
@@ -139,7 +139,7 @@ function checkLog (log) {
 
 /** @param {unknown} reduce */
 function checkReduce (reduce) {
-  if (typeof reduce !== 'function') throw misuse(`createView: reduce must be a function, got ${String(reduce)}`)
+  if (typeof reduce !== 'function') throw misuse(`createView: reduce must be a function, got ${reasonOf(reduce)}`)
   if (reduce.constructor.name === 'AsyncFunction') {
     throw misuse('createView: reduce must not be an async function: a fold cannot wait; do what waits before you append')
   }
@@ -148,7 +148,7 @@ function checkReduce (reduce) {
 /** @type {(path: unknown) => string | URL | undefined} */
 function checkPath (path) {
   if (path === undefined || path instanceof URL || (typeof path === 'string' && path !== '')) return path
-  throw misuse(`createView: path must be a path or a file: URL, got ${String(path)}`)
+  throw misuse(`createView: path must be a path or a file: URL, got ${reasonOf(path)}`)
 }
 
 /** So that each start has a copy of its own. @type {(codec: StateCodec, initial: unknown) => Buffer} */

@@ -1,7 +1,7 @@
 'use strict'
 // Ships a log into another one: a forwarder whose sink is a log.
 
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { LogForwarder } = require('../forwarder')
 const { LogSink } = require('./log-sink')
 const { targetOf } = require('./log-target')
@@ -46,7 +46,7 @@ class Shipper extends LogForwarder {
 
 /** @type {(source: any, target: import('./log-sink').Target, refill: unknown) => import('../options').Sink} */
 function createSink (source, target, refill) {
-  if (typeof refill !== 'boolean') throw misuse(`ship: refill must be true or false, got ${String(refill)}`)
+  if (typeof refill !== 'boolean') throw misuse(`ship: refill must be true or false, got ${reasonOf(refill)}`)
   const sink = new LogSink(source, target, { refill })
   return {
     begin: (context) => sink.begin(context),

@@ -175,7 +175,7 @@ function parseUrl (name, url) {
   } catch {
     // Said below.
   }
-  throw misuse(`${name}: expected an http: or https: URL, got ${String(url)}`)
+  throw misuse(`${name}: expected an http: or https: URL, got ${reasonOf(url)}`)
 }
 
 /**

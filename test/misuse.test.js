@@ -1,0 +1,270 @@
+'use strict'
+// Every asynchronous call of what is public, with arguments of every wrong kind: none of them throws before it returns,
+// none is silent, each failure has a code, and what was called works on. The calls are found, not listed: what is new
+// is tested too. Constructors and the calls that answer at once may throw, and are named here.
+
+const { EventEmitter } = require('node:events')
+const tape = require('tape')
+const { Forwarder, verifyShipped } = require('@millrace/forwarder')
+const { createIndex, listRuns, removeRuns } = require('@millrace/index')
+const { jsonCodec } = require('@millrace/json-codec')
+const { LogWriter, lines } = require('@millrace/log-writer')
+const { MergedLog, SlotLog } = require('@millrace/merged-log')
+const { convert, openSource } = require('@millrace/migrate')
+const { OffsetLog } = require('@millrace/offset-log')
+const pino = require('@millrace/pino')
+const { accept, repair, verify } = require('@millrace/repair')
+const { SegmentedLog, findMissingSegments, listSegments } = require('@millrace/segmented-log')
+const { newPath } = require('@millrace/testkit')
+const { createView } = require('@millrace/view')
+const { open } = require('millrace')
+
+const planned = new Error('planned')
+/** Every property of it, but those that the language asks for, throws. */
+const throwing = new Proxy({}, {
+  get: (_, name) => {
+    if (typeof name === 'symbol' || name === 'then') return undefined
+    throw planned
+  },
+  ownKeys: () => { throw planned }
+})
+/** It cannot be turned into text. */
+const textless = { toString () { throw planned }, valueOf () { throw planned } }
+const WRONG = [undefined, null, 5, -1, NaN, Infinity, 2 ** 53, 0.5, 'x', '', true, 0n, Symbol('wrong'), {}, { wrong: 1 }, [], [undefined],
+  [null], Object.create(null), new Date(NaN), new Map(), textless, [textless], throwing, [throwing]]
+const OPTIONS = ['where', 'signal', 'seqs', 'limit', 'gt', 'live', 'onCorrupt', 'if', 'drain', 'after', 'upTo', 'time', 'codec', 'storage', 'out', 'log',
+  'path', 'framing', 'timeoutMs', 'sync']
+const AS_OPTION = [null, -1, NaN, Symbol('wrong'), {}, [null], Object.create(null), textless, throwing, { where: textless }]
+const TURNS_MAX = 400
+/** Some wait for a disk. */
+const WAITS_MAX = 3000
+
+/**
+ * @typedef {object} Subject
+ * @property {() => any} make
+ * @property {string[]} now  calls that answer at once, so that they may throw; and those that end it
+ * @property {Record<string, any[]>} [good]  arguments of calls, so that each of them may be the wrong one; none by
+ *   default
+ * @property {boolean} [hasNoCallbacks]
+ * @property {(object: any) => Promise<unknown>} works
+ * @property {string} [end]  the call that ends it; 'close' by default
+ */
+
+const NOW = ['toJSON', 'openAgain', 'stream', 'toReadable', 'toWritable', 'toSink', 'since', 'durable', 'flushSync', 'appendSync', 'compactionProgress', 'dropped']
+const LOG_CALLS = { append: ['good', {}], get: [0, {}], getMany: [[0], {}], first: [{}], last: [{}], count: [{}], scan: [{}, () => {}], del: [2 ** 40],
+  explain: [{}], partitions: [1], snapshot: ['', {}], dropBefore: [0], hold: ['x', 0], release: ['x'] }
+const worksAs = (log) => log.append('good').then(() => log.count())
+const createLog = (options) => OffsetLog(newPath('log'), { codec: jsonCodec, ...options })
+const index = () => createIndex(['type'])
+
+/** @param {any} log  to write @param {(folder: string) => any} openReader */
+async function reader (log, openReader) {
+  await log.append('good')
+  await log.close()
+  const reader = openReader(log.filename)
+  await reader.ready()
+  return reader
+}
+
+/** @type {Record<string, Subject>} */
+const SUBJECTS = {
+  ...Object.fromEntries(['checked', 'lines', 'offset32'].map((framing) => {
+    return [`a log (${framing})`, { make: () => createLog({ framing, index: index() }), now: NOW, good: LOG_CALLS, works: worksAs }]
+  })),
+  'a strict log without an index': { make: () => createLog({ strict: true }), now: NOW, good: LOG_CALLS, works: worksAs },
+  'a log for reading': {
+    make: () => reader(createLog(), (file) => OffsetLog(file, { codec: jsonCodec, index: index(), flags: 'r' })),
+    now: NOW,
+    good: LOG_CALLS,
+    works: (log) => log.count()
+  },
+  'a segmented log': {
+    make: () => SegmentedLog(newPath('segments'), { codec: jsonCodec, index: index(), time: ['time'] }), now: NOW, good: LOG_CALLS, works: worksAs
+  },
+  'a segmented log for reading': {
+    make: () => reader(SegmentedLog(newPath('segments'), { codec: jsonCodec }), (folder) => SegmentedLog(folder, { codec: jsonCodec, flags: 'r' })),
+    now: NOW,
+    good: LOG_CALLS,
+    works: (log) => log.count()
+  },
+  'a log in a slot': {
+    make: () => SlotLog(newPath('slots'), { codec: jsonCodec, index: index() }),
+    now: NOW,
+    good: LOG_CALLS,
+    works: (log) => log.append('good')
+  },
+  'a merged log': {
+    make: () => reader(SlotLog(newPath('slots'), { codec: jsonCodec }), (folder) => MergedLog(folder, { codec: jsonCodec, index: index() })),
+    now: [...NOW, 'eachSlot'],
+    good: { ...LOG_CALLS, get: ['0:0', {}], getMany: [['0:0'], {}] },
+    works: (log) => log.count()
+  },
+  'a log that open gave': { make: () => open(newPath('a.log')), now: [...NOW, 'view'], good: LOG_CALLS, works: worksAs },
+  'a log writer': {
+    make: () => LogWriter(OffsetLog(newPath('log'), { codec: lines })),
+    now: ['write', 'flushSync', 'setLevel', 'addLevels', 'enable', 'disable', 'isEnabled', 'counters'],
+    good: { flush: [{}] },
+    hasNoCallbacks: true,
+    works: (writer) => writer.flush()
+  },
+  'a destination of pino': {
+    make: () => pino.destination(newPath('pino')),
+    now: ['write', 'flush', 'flushSync', 'reopen', 'end', 'destroy'],
+    good: { drain: [{}] },
+    hasNoCallbacks: true,
+    works: (to) => to.ready()
+  },
+  'a view': {
+    make: () => createView(createLog(), { name: 'count', initial: 0, reduce: (sum) => sum + 1 }),
+    now: ['since', 'status', 'drop'],
+    hasNoCallbacks: true,
+    works: (view) => view.get()
+  },
+  'a forwarder': {
+    make: () => Forwarder(createLog(), { name: 'x', sink: async () => {} }),
+    now: ['state', 'lag', 'stats', 'close'],
+    hasNoCallbacks: true,
+    works: (forwarder) => forwarder.resume().then(() => forwarder.drained())
+  },
+  'the end of a forwarder': {
+    make: () => ({ close: (...args) => Forwarder(createLog(), { name: 'x', sink: async () => {} }).close(...args) }),
+    now: [],
+    good: { close: [{}] },
+    hasNoCallbacks: true,
+    works: async () => {}
+  },
+  'what is read as a log': {
+    make: () => reader(createLog(), (file) => openSource(file)), now: ['stream', 'toReadable', 'createReader', 'since'], works: (source) => source.ready()
+  },
+  'functions with a callback': {
+    make: () => ({ convert, accept, repair, verify }),
+    now: [],
+    good: { convert: [__filename, newPath('to'), {}], accept: [__filename, {}], repair: [__filename, newPath('to'), {}], verify: [__filename, {}] },
+    works: async () => {}
+  },
+  'functions that give a promise': {
+    make: () => ({ verifyShipped, listRuns, removeRuns, findMissingSegments, listSegments, transport: require('@millrace/pino/transport') }),
+    now: [],
+    good: { verifyShipped: [{}, {}, {}], findMissingSegments: [newPath('a'), {}], listSegments: [newPath('a'), {}], transport: [{}] },
+    hasNoCallbacks: true,
+    works: async () => {}
+  }
+}
+
+const FOREIGN = [null, Object.prototype, Function.prototype, EventEmitter.prototype]
+
+/** The names of the functions that it has, and of those of its index. */
+function callsOf (object) {
+  const names = new Set()
+  for (let at = object; !FOREIGN.includes(at); at = Object.getPrototypeOf(at)) {
+    for (const name of Object.getOwnPropertyNames(at)) {
+      if (name !== 'constructor' && !name.startsWith('_') && typeof Object.getOwnPropertyDescriptor(at, name).value === 'function') names.add(name)
+    }
+  }
+  const calls = [...names].map((name) => ({ name, call: (...args) => object[name](...args) }))
+  for (const name of object.index ? ['ready', 'status'] : []) calls.push({ name: `index.${name}`, call: (...args) => object.index[name](...args) })
+  return calls
+}
+
+/** Each list has one wrong argument, the others are good. @param {any[]} good */
+function * wrongLists (good) {
+  for (let at = 0; at <= good.length; at++) {
+    const given = (wrong) => [...good.slice(0, at), wrong, ...good.slice(at + 1)]
+    for (const wrong of WRONG) yield given(wrong)
+    if (at > 0 && at === good.length) for (const wrong of WRONG) yield [...good.slice(0, -1), undefined, wrong]
+    if (at === good.length || typeof good[at] !== 'object') continue
+    for (const name of OPTIONS) {
+      for (const wrong of AS_OPTION) yield given({ [name]: wrong })
+      yield given({ get [name] () { throw planned } })
+    }
+  }
+}
+
+/** What is wrong with a failure; null if nothing is. */
+function faultOf (err) {
+  if (err === planned || err?.cause === planned) return null
+  if (!(err instanceof Error)) return `a failure that is no error: ${typeof err}`
+  return typeof err.code === 'string' && !(err instanceof ReferenceError) ? null : `no code: ${err.stack.split('\n').slice(0, 3).join(' ')}`
+}
+
+/** @returns {Promise<string | null>}  what is wrong */
+async function callForPromise (call, args) {
+  let given
+  try {
+    given = call(...args)
+  } catch (err) {
+    return `threw ${err?.message}`
+  }
+  if (typeof given?.then !== 'function') return `gave no promise but ${typeof given}`
+  return await settles((cb) => given.then(() => cb(null), cb))
+}
+
+async function callForCallback (call, args) {
+  let hasReturned = false
+  let fault = null
+  let count = 0
+  const answered = settles((cb) => {
+    try {
+      call(...args, (err) => {
+        if (err && !hasReturned) fault = 'called back before it returned'
+        if (count++ > 0) fault = 'called back twice'
+        cb(err)
+      })
+    } catch (err) {
+      fault = `threw ${err?.message}`
+      cb(null)
+    }
+    hasReturned = true
+  })
+  const found = await answered
+  return fault ?? found
+}
+
+async function settles (run) {
+  const answers = []
+  run((err) => { answers.push(err ? faultOf(err) : null) })
+  for (let waits = 0; answers.length === 0 && waits < WAITS_MAX; waits++) {
+    // Most answer at once.
+    await new Promise((resolve) => waits < TURNS_MAX ? setImmediate(resolve) : setTimeout(resolve, 10))
+  }
+  return answers.length === 0 ? 'never answered' : answers[0]
+}
+
+const shown = (value) => {
+  try {
+    return typeof value === 'string' ? `'${value}'` : JSON.stringify(value, (_, value) => typeof value === 'bigint' ? `${value}n` : value) ?? String(value)
+  } catch {
+    return value === throwing ? 'what throws' : value === textless ? 'what has no text' : typeof value
+  }
+}
+
+for (const [title, { make, now, good = {}, hasNoCallbacks = false, works, end = 'close' }] of Object.entries(SUBJECTS)) {
+  tape(`misuse: ${title}`, async (t) => {
+    const object = await make()
+    const faults = new Map()
+    let count = 0
+    const check = async ({ name, call }) => {
+      const note = (form, fault, args) => {
+        if (fault !== null) faults.set(`${name}, ${form}: ${fault}`, args.map(shown).join(', '))
+      }
+      for (const args of wrongLists(good[name] ?? [])) {
+        count++
+        note('a promise', await callForPromise(call, args), args)
+        const hasFunction = args.some((arg) => typeof arg === 'function')
+        if (!hasNoCallbacks && (name !== 'scan' || hasFunction)) note('a callback', await callForCallback(call, args.slice(0, good[name]?.length ?? 0)), args)
+      }
+    }
+    const calls = callsOf(object).filter(({ name }) => !now.includes(name))
+    for (const call of calls) if (call.name !== end) await check(call)
+    await works(object).then(() => t.pass('it works on'), (err) => t.fail(err.stack))
+    for (const call of calls) if (call.name === end) await check(call)
+    for (const [fault, args] of faults) t.fail(`${fault} (${args})`)
+    t.pass(`${count} wrong lists of arguments for ${calls.map(({ name }) => name).join(', ')}`)
+  })
+}
+
+tape('misuse: the end', (t) => {
+  t.end()
+  // What was refused an end keeps the process running.
+  setImmediate(() => process.exit(process.exitCode))
+})
