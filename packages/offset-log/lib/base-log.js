@@ -130,7 +130,7 @@ class BaseLog {
     let condition
     try {
       givesSeqs = parseAppend('append', options)
-      condition = parseCondition(options)
+      condition = parseCondition(options, this._file.codec)
     } catch (err) {
       return this._lifecycle.run('append', cb, (cb) => cb(asError(err, 'append: an option')))
     }

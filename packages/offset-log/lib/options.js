@@ -19,6 +19,7 @@ const CHOICES = Object.freeze({
   strict: [true, false],
   lock: [true, false]
 })
+const HALF_PAIR = '\ud800'
 const ID = /^[0-9a-f]{32}$/
 const KNOWN = ['codec', 'framing', 'index', 'id', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize',
   'onCorrupt',
@@ -178,10 +179,11 @@ function parseAppend (call, options) {
 /**
  * The condition of an `append`.
  * @param {{ if?: unknown }} options  the other ones are checked
+ * @param {RecordCodec} codec
  * @returns {Condition | null}  null if there is none
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
-function parseCondition ({ if: given }) {
+function parseCondition ({ if: given }, codec) {
   if (given === undefined) return null
   if (given === null || typeof given !== 'object') throw misuse(`append: if must be { where, since }, got ${reasonOf(given)}`)
   checkOptions('append: if', given, ['where', 'since'])
@@ -189,9 +191,35 @@ function parseCondition ({ if: given }) {
   if (where === undefined) throw misuse('append: if must have a where; an empty list matches every record')
   if (!Number.isSafeInteger(since) || since < -1) throw misuse(`append: since of if must be a seq, or -1, got ${reasonOf(since)}`)
   try {
-    return { where: loadWhere().parseWhere(where), since }
+    const filters = loadWhere().parseWhere(where)
+    if (hasHalfPair(filters) && losesHalfPairs(codec)) {
+      throw new TypeError(`where has half a surrogate pair. The codec ${codec.name} stores U+FFFD for it, so no record would ever match; ` +
+        'give text.toWellFormed(), in the record too')
+    }
+    return { where: filters, since }
   } catch (err) {
     throw err instanceof TypeError ? misuse(`append: if: ${err.message}`) : err
+  }
+}
+
+/** Whether a text in it is none that UTF-8 can say. @type {(part: unknown) => boolean} */
+function hasHalfPair (part) {
+  if (typeof part === 'string') return !(/** @type {any} */ (part).isWellFormed())
+  return typeof part === 'object' && part !== null && Object.values(part).some(hasHalfPair)
+}
+
+/**
+ * A record with such a text would never match its own condition, and a record that is to be there once would be there
+ * twice. JSON keeps it. Of a codec that takes no texts nothing is known.
+ * @param {RecordCodec} codec
+ */
+function losesHalfPairs (codec) {
+  try {
+    const bytes = /** @type {Buffer} */ (codec.encodeAll(HALF_PAIR))
+    const read = codec.decode(bytes, 0, bytes.length, -1)
+    return typeof read === 'string' && read !== HALF_PAIR
+  } catch {
+    return false
   }
 }
 
