@@ -175,3 +175,29 @@ for (const isOurs of [false, true]) {
     await log.close()
   })
 }
+
+tape('followers: a count that needs no record knows what the writer has deleted since the follower has looked', async (t) => {
+  const file = newPath('log')
+  const options = { codec: jsonCodec, index: createIndex(['k']) }
+  const writer = OffsetLog(file, options)
+  const seqs = await writer.append(Array.from({ length: 50 }, (_, n) => ({ k: n % 2 })), { seqs: true })
+  await writer.sync()
+  await writer.index.ready()
+  const follower = OffsetLog(file, { ...options, index: createIndex(['k']), flags: 'r' })
+  await follower.ready()
+  await follower.index.ready()
+  // It never looks by itself.
+  follower._file.follower._watch.close()
+  const where = { path: 'k', equals: 1 }
+  t.equal(await follower.count({ where }), 25)
+  for (let gone = 1; gone <= 3; gone++) {
+    await writer.del(seqs[2 * gone + 1])
+    t.equal(await follower.count({ where }), 25 - gone)
+    t.equal(await follower.count({ where, limit: 100 }), 25 - gone)
+  }
+  await writer.append({ k: 1 })
+  t.equal(await follower.count({ where }), 23, 'and what it has appended')
+  await follower.close()
+  t.equal((await follower.count({ where }).catch((err) => err)).code, 'ERR_LOG_CLOSED')
+  await writer.close()
+})

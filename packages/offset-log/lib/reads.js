@@ -1,6 +1,7 @@
 'use strict'
 // Reads that call back once: get with options, getMany, count, first and last. They use the getter and the scan.
 
+const { nextTick } = require('node:process')
 const { LogError, asError, checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { abortable, abortError, parseSignal, trampoline } = require('@millrace/flow')
 const { parseRange } = require('./range')
@@ -89,7 +90,17 @@ function count (file, getter, request, cb) {
     let recordCount = Math.min(sure, range.limit)
     range.limit -= recordCount
     return { onRecords: ({ count }) => { recordCount += count }, result: () => recordCount, open: openRest }
-  })
+  }, lookFirst)
+}
+
+/**
+ * An index counts without a look at the records, so it must know what the writer of the log has deleted by now. If that
+ * cannot be found out, it does not count.
+ * @type {(file: LogFile, range: Range, go: () => void) => void}
+ */
+function lookFirst ({ follower, countSure }, { where }, go) {
+  if (follower && countSure && where !== null) follower.refresh(() => nextTick(go))
+  else go()
 }
 
 /** @type {(file: LogFile, getter: Getter, request: Request, cb: Callback<any>) => void} */
@@ -143,15 +154,18 @@ function readOne (call, file, request, cb) {
  * @param {Request} request
  * @param {Callback<any>} cb
  * @param {(range: Range) => Reading} begin
+ * @param {(file: LogFile, range: Range, go: () => void) => void} [prepare]
  */
-function scanRange (call, file, { options }, cb, begin) {
+function scanRange (call, file, { options }, cb, begin, prepare = (file, range, go) => go()) {
   const range = attempt(() => parseRange(call, options, true))
   if (range instanceof Error) return file.lifecycle.run(call, cb, (cb) => cb(range))
-  abortable(call, range.signal, cb, (cb) => file.lifecycle.run(call, cb, (cb) => {
-    const { onRecords, result, open } = begin(range)
+  abortable(call, range.signal, cb, (cb) => file.lifecycle.run(call, cb, (cb) => prepare(file, range, () => {
+    const reading = attempt(() => begin(range))
+    if (reading instanceof Error) return cb(reading)
+    const { onRecords, result, open } = reading
     if (open === null) return cb(null, result())
     scan(file, range, onRecords, (err) => err ? cb(err) : cb(null, result()), open)
-  }))
+  })))
 }
 
 /**
