@@ -4,7 +4,7 @@
 const { Readable } = require('node:stream')
 const { FolderWatch, resolveFolder } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { Lifecycle, callbackOrPromise, describe, rethrowAsync, toCallback } = require('@millrace/flow')
+const { Lifecycle, abortError, callbackOrPromise, describe, rethrowAsync, toCallback } = require('@millrace/flow')
 const { createFailedSource, createSource, errors } = require('@millrace/offset-log/composing')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { Merge, boundsOf } = require('./merge')
@@ -254,7 +254,10 @@ class Log {
     return this.#read(call, options, cb, async (options) => {
       const read = parseRead(call, options, OF_ONE)
       const source = this.#stream({ ...read, of: { ...read.of, reverse }, reverse, limit: 1 })
-      const { value } = await source[Symbol.asyncIterator]().next()
+      const items = source[Symbol.asyncIterator]()
+      const { value } = await items.next()
+      // The stream listens to the signal.
+      await items.return?.(undefined)
       return value
     })
   }
@@ -265,7 +268,8 @@ class Log {
    */
   explain (options, cb) {
     return this.#read('explain', options, cb, async (options) => {
-      const { of, after, upTo } = parseRead('explain', options, OF_EXPLAIN)
+      const { of, after, upTo, signal } = parseRead('explain', options, OF_EXPLAIN)
+      if (signal?.aborted) throw abortError('explain', signal)
       return explainSlots(await Promise.all(this.#slots.map(async ({ log, slot }) => {
         return { slot, ...await log.explain({ ...of, ...boundsIn(slot, after, upTo) }) }
       })))

@@ -13,7 +13,7 @@ const { listOnlySlots, slotPath } = require('./slots')
 
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 /** @typedef {import('./options').SlotLogOptions} SlotLogOptions */
-/** @typedef {import('@millrace/offset-log').AppendOptions} AppendOptions */
+/** @typedef {Omit<import('@millrace/offset-log').AppendOptions, 'if'>} AppendOptions */
 /** @typedef {import('@millrace/offset-log').AppendSyncOptions} AppendSyncOptions */
 /** @typedef {AppendOptions & { seqs: true }} AllSeqs */
 /** What SlotLog gives. @typedef {Log} SlotLog */

@@ -5,7 +5,7 @@
 
 const { nextTick } = require('node:process')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { abortable, callbackOrPromise, createSettler, toCallback, toPromise } = require('@millrace/flow')
+const { abortError, abortable, callbackOrPromise, createSettler, toCallback, toPromise } = require('@millrace/flow')
 const { closedError, notReady, unreadable } = require('./errors')
 const { Getter } = require('./getter')
 const { parseAppend, parseCondition } = require('./options')
@@ -327,6 +327,7 @@ class BaseLog {
     return this._run('explain', cb, (cb) => {
       const { file, options: rest } = this.#within('explain', options)
       const range = parseRange('explain', rest, true)
+      if (range.signal?.aborted) return cb(abortError('explain', range.signal))
       cb(null, this._indexing?.explain(range) ?? require('./index-seam').explainScan(range, file.since.value))
     })
   }
