@@ -71,7 +71,7 @@ tape(`roll: a power cut or a kill at any step of one that does not wait loses on
   await log.ready()
   let called = -1
   disk.onChange = ({ name }) => {
-    if (name === 'write' ? random(60) > 0 : random(4) > 0) return
+    if (random(name === 'write' ? 30 : 3) > 0) return
     const [durable, written] = [Number(log.durable.value), Number(log.since.value)]
     images.push({ disk: disk.clone({ onChange: null }), durable, written, called })
   }
