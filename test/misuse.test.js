@@ -15,9 +15,12 @@ const { OffsetLog } = require('@millrace/offset-log')
 const pino = require('@millrace/pino')
 const { accept, repair, verify } = require('@millrace/repair')
 const { SegmentedLog, findMissingSegments, listSegments } = require('@millrace/segmented-log')
-const { newPath } = require('@millrace/testkit')
+const { newPath, temporaryFolder } = require('@millrace/testkit')
 const { createView } = require('@millrace/view')
 const { open } = require('millrace')
+
+// Some of the wrong arguments are paths of new files.
+process.chdir(temporaryFolder())
 
 const planned = new Error('planned')
 /** Every property of it, but those that the language asks for, throws. */
