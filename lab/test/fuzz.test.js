@@ -171,6 +171,6 @@ tape('fuzz: the command line says what is wrong with it', (t) => {
     t.equal(status, 2, args.join(' '))
     t.match(stderr, /^fuzz: .*--help/)
   }
-  t.match(runCli('--help').stdout, /--replay LINE/)
+  t.match(runCli('--help').stdout, /--replay TEXT/)
   t.end()
 })
