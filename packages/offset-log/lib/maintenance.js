@@ -258,6 +258,8 @@ class Replacement {
   #retry = null
   /** Whether the new file has the name, or may get it at any time, and is not in use yet. */
   isRenaming = false
+  /** Where the log ended when its file was replaced last: 0 if it never was. */
+  logEnd = 0
 
   /** Whether the old file is closed, and the new one could not be opened. */
   get hasFailed () {
@@ -271,9 +273,13 @@ class Replacement {
     this.#waiting = []
   }
 
-  /** @param {{ isReplaced: boolean }} store  the one to use: another one, or the same if the old file stays open */
+  /**
+   * @param {{ isReplaced: boolean, logEnd: number }} store  the one to use: another one, or the same if the old file
+   *   stays open
+   */
   end (store) {
     store.isReplaced = false
+    this.logEnd = store.logEnd
     this.isRenaming = false
     this.#release(null)
   }

@@ -186,7 +186,7 @@ class RangeReader {
   #lost = { count: 0, size: 0 }
   /**
    * The end of the log when its file was replaced: a lower one may be amid a chunk of the new file. If the caller's
-   * end is lower, `stop` is lowered instead.
+   * end is lower, also of a reader that was opened later, `stop` is lowered instead.
    */
   #endAtReplacement = 0
   /** How many reads in succession found the file too short. */
@@ -246,10 +246,11 @@ class RangeReader {
   next (logEnd, cb) {
     this.#logEnd = logEnd
     this.#cb = cb
+    const end = Math.max(logEnd, this.#endAtReplacement)
     const failure = this.#unpacked?.failure ?? null
     if (failure !== null) cb(failure)
-    else if (this.#store.isReplaced) this.#goOnInNewFile()
-    else /** @type {StoreReader} */ (this.#reader).next(Math.max(logEnd, this.#endAtReplacement), this.#found)
+    else if (this.#store.isReplaced || end < this.#file.replacement.logEnd) this.#goOnInNewFile()
+    else /** @type {StoreReader} */ (this.#reader).next(end, this.#found)
   }
 
   /** @type {NextCallback} */

@@ -4,9 +4,12 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
+const { toPromise } = require('@millrace/flow')
+const { jsonCodec } = require('@millrace/json-codec')
 const { verify } = require('@millrace/repair')
 const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, isLongRun, newPath, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
+const { openRange, parseRange } = require('../lib/range')
 
 /**
  * What of the records is left, and that the log says the same, in every way to read it.
@@ -533,4 +536,37 @@ tape('compact: what the next process calls durable survives the power, though th
   t.equal((await left.get(first).catch((err) => err)).code, 'flumelog:deleted')
   await left.close()
   await next.close()
+})
+
+tape('compact: a reader that is opened afterwards, with an end from before, meets no damage', async (t) => {
+  const log = OffsetLog(newPath('log'), { codec: jsonCodec })
+  await log.ready()
+  const file = log._file
+  const seqs = []
+  const ends = []
+  for (let n = 0; n < 900; n++) {
+    seqs.push(await log.append({ n, pad: 'x'.repeat(n % 97) }))
+    ends.push(file.end)
+  }
+  await log.del(seqs.filter((_, n) => n % 3 === 0))
+  await log.compact()
+  const faults = []
+  for (const reverse of [false, true]) {
+    for (const [n, end] of ends.entries()) {
+      // A reader that goes forward ends there.
+      const range = parseRange('stream', reverse ? { lte: seqs[n], reverse } : {}, true)
+      const found = []
+      try {
+        const reader = await toPromise((cb) => openRange(file, range, cb))
+        const readNext = () => toPromise((cb) => reader.next(end, cb))
+        for (let run; (run = await readNext()).count > 0;) found.push(...run.seqs.slice(0, run.count))
+      } catch (err) {
+        faults.push(err.message)
+      }
+      const expected = seqs.slice(0, n + 1).filter((_, at) => at % 3 > 0)
+      if (found.length !== expected.length) faults.push(`${found.length} records up to ${end}`)
+    }
+  }
+  t.deepEqual(faults.slice(0, 3), [])
+  await log.close()
 })
