@@ -21,6 +21,8 @@ const ROUND_COUNT = inQuickRuns(40, 12)
 const PARTS = 3
 /** Of what a record has beside its number, in bytes: many are in a page, or the log has pages before its last 1 MiB. */
 const SIZES = [10, 3000, 10, 3000, 60_000]
+/** The records that a place names. A log that has no id cannot be known again once all of them are deleted. */
+const POINT_COUNT = 8
 const STATE_MAGIC = 'millrace-view 1'
 
 const kinds = {
@@ -256,7 +258,10 @@ const changes = {
   },
   'the last ones deleted': {
     of: ({ isText }) => !isText,
-    run: (story) => story.with(async (log) => story.delete(log, (await scanOf(log)).slice(-1 - story.random(9))))
+    run: (story) => story.with(async (log) => {
+      const most = story.options.framing === 'offset48' ? POINT_COUNT - 1 : POINT_COUNT + 1
+      await story.delete(log, (await scanOf(log)).slice(-1 - story.random(most)))
+    })
   },
   compacted: {
     of: ({ isFolder, options: { framing } }) => framing === undefined && !isFolder,
