@@ -7,7 +7,7 @@ const {
   readUInt48BE, readUInt53BE, writeUInt53BE
 } = require('./lib/bytes')
 const {
-  callbackOrPromise, createSettler, eachInOrder, promisesOf, rethrowAsync, toCallback, toPromise, trampoline
+  SyncBudget, callbackOrPromise, createSettler, eachInOrder, promisesOf, rethrowAsync, toCallback, toPromise, trampoline
 } = require('./lib/callbacks')
 const { ClockWatch, boundParts, countOld, isPlausible, isTooFarAhead, laterTime, oldUntil } = require('./lib/clock')
 const { describe } = require('./lib/describe')
@@ -17,7 +17,7 @@ const { atExit } = require('./lib/process-exit')
 const { abortable, abortError, onAbort, parseSignal } = require('./lib/abort')
 const { escapeControls } = require('./lib/text')
 const { Turns, inLanes } = require('./lib/turns')
-const { pause, SyncBudget, TimeSlice } = require('./lib/yielding')
+const { pause, TimeSlice } = require('./lib/yielding')
 
 /** @template T @typedef {import('./lib/callbacks').Callback<T>} Callback */
 /** @template T @typedef {import('./lib/observable').Obz<T>} Obz */

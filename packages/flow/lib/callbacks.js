@@ -1,8 +1,13 @@
 'use strict'
-// Callbacks: loops over steps that call back, and conversions between callbacks and promises.
+// Callbacks: loops over steps that call back, how many run before their call returns, and conversions between
+// callbacks and promises.
 
 const { nextTick } = require('node:process')
+const { setImmediate } = require('node:timers')
 const { misuse } = require('@millrace/errors')
+
+// Callbacks that run before their call returns, in one turn of the event loop.
+const SYNC_COUNT_MAX = 200
 
 /** @template T @typedef {(err: Error | null, result?: T) => void} Callback */
 
@@ -42,6 +47,31 @@ function eachInOrder (list, visit, cb) {
     if (index === list.length) return cb(null)
     visit(list[index++], (err) => err ? cb(err) : next())
   })
+}
+
+/**
+ * Limits how many callbacks run before their call returns, in one turn of the event loop. A caller that recurses then
+ * cannot overflow the stack, and a caller that awaits in a loop cannot starve timers.
+ */
+class SyncBudget {
+  constructor () {
+    this._syncCount = 0
+  }
+
+  /** Whether one more callback may run before its call returns. Counts that callback. */
+  mayAnswer () {
+    if (this._syncCount === 0) setImmediate(() => { this._syncCount = 0 })
+    return this._syncCount++ < SYNC_COUNT_MAX
+  }
+
+  /**
+   * Calls back now, or in the next turn if the budget is used up.
+   * @type {<T>(cb: (err: null, result: T) => void, result: T) => void}
+   */
+  deliver (cb, result) {
+    if (this.mayAnswer()) cb(null, result)
+    else setImmediate(cb, null, result)
+  }
 }
 
 /**
@@ -134,6 +164,7 @@ function rethrowAsync (run) {
 
 exports.trampoline = trampoline
 exports.eachInOrder = eachInOrder
+exports.SyncBudget = SyncBudget
 exports.callbackOrPromise = callbackOrPromise
 exports.createSettler = createSettler
 exports.toCallback = toCallback

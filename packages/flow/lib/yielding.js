@@ -1,6 +1,5 @@
 'use strict'
-// Decides when work yields to the event loop: a TimeSlice in a loop over many small items, a SyncBudget for methods
-// whose callbacks may run before they return.
+// Leaves the event loop to others: a TimeSlice in a loop over many small items, and a pause.
 
 const { performance } = require('node:perf_hooks')
 const { setImmediate } = require('node:timers')
@@ -11,8 +10,6 @@ const SLICE_MS = 2
 /** How often a loop looks at the clock. */
 const LOOK_MS = 0.5
 const COUNT_MAX = 64
-// Callbacks that run before their call returns, in one turn of the event loop.
-const SYNC_COUNT_MAX = 200
 
 /** Turns of the event loop since the start. Only turns that a slice asked for count. */
 let turnCount = 0
@@ -57,31 +54,6 @@ function countTurn () {
   turnCount++
 }
 
-/**
- * Limits how many callbacks run before their call returns, in one turn of the event loop. A caller that recurses then
- * cannot overflow the stack, and a caller that awaits in a loop cannot starve timers.
- */
-class SyncBudget {
-  constructor () {
-    this._syncCount = 0
-  }
-
-  /** Whether one more callback may run before its call returns. Counts that callback. */
-  mayAnswer () {
-    if (this._syncCount === 0) setImmediate(() => { this._syncCount = 0 })
-    return this._syncCount++ < SYNC_COUNT_MAX
-  }
-
-  /**
-   * Calls back now, or in the next turn if the budget is used up.
-   * @type {<T>(cb: (err: null, result: T) => void, result: T) => void}
-   */
-  deliver (cb, result) {
-    if (this.mayAnswer()) cb(null, result)
-    else setImmediate(cb, null, result)
-  }
-}
-
 /** Uses the global timer, so that a test with a fake clock controls it. @type {(ms: number) => Promise<void>} */
 function pause (ms) {
   return new Promise((resolve) => setTimeout(resolve, timerMs(ms)))
@@ -89,4 +61,3 @@ function pause (ms) {
 
 exports.pause = pause
 exports.TimeSlice = TimeSlice
-exports.SyncBudget = SyncBudget
