@@ -10,6 +10,31 @@ const LAB = path.join(__dirname, '..')
 const folders = ['.', 'campaigns', 'models'].flatMap((folder) => fs.readdirSync(path.join(LAB, folder)).map((name) => path.join(folder, name)))
 const commands = folders.filter((folder) => fs.existsSync(path.join(LAB, folder, 'index.js')))
 
+// Gives a command one list of arguments after the other, in one process: to start one takes most of the time.
+const ASK = `
+  const [file, lists] = process.argv.slice(1)
+  const write = process.stdout.write.bind(process.stdout)
+  const answers = JSON.parse(lists).map((args) => {
+    const answer = { out: '', err: '' }
+    process.argv = [process.execPath, file, ...args]
+    process.exitCode = 0
+    process.stdout.write = (text) => { answer.out += text }
+    console.error = (text) => { answer.err += text + '\\n' }
+    delete require.cache[file]
+    require(file)
+    return { code: process.exitCode, ...answer }
+  })
+  write(JSON.stringify(answers))
+  process.exit(0)`
+
+/** @type {(command: string, lists: string[][]) => { code: number | null, out: string, err: string }[]} */
+function ask (command, lists) {
+  const file = path.join(LAB, command, 'index.js')
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', ASK, file, JSON.stringify(lists)], { encoding: 'utf8', timeout: 30_000 })
+  if (stderr !== '' || !stdout.startsWith('[')) throw new Error(`${command}: ${stderr}${stdout}`)
+  return JSON.parse(stdout)
+}
+
 /** @type {(command: string, ...args: string[]) => { code: number | null, out: string, err: string }} */
 function run (command, ...args) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [path.join(LAB, command), ...args], { encoding: 'utf8', timeout: 30_000 })
@@ -30,7 +55,9 @@ for (const command of commands) {
     t.ok(lines.every((line) => line.length <= 100 && line === line.trimEnd()), out)
     const options = lines.flatMap((line) => /^ {2}--([a-z-]+)(?: (N|TEXT))? {2,}\S/.exec(line)?.slice(1, 3).join(' ').trim() ?? [])
     t.ok(options.includes('help') && options.length > 1, options.join(', '))
-    for (const [args, reason] of [
+    const { code: refusal } = run(command, '--nonsense')
+    t.equal(refusal, 2, 'the exit code of the process')
+    const wrongs = [
       [['--nonsense'], 'there is no option --nonsense'],
       [['nonsense'], 'there is no option nonsense'],
       [['-h'], 'there is no option -h'],
@@ -41,8 +68,10 @@ for (const command of commands) {
         const wrong = kind === 'N' ? [[[`--${name}`, 'many'], `--${name} needs a number, got many`], [[`--${name}=-1`], `--${name} needs a number, got -1`]] : []
         return [[[`--${name}`], `--${name} needs a value`], [[`--${name}`, '--help'], `--${name} needs a value`], ...wrong]
       })
-    ]) {
-      const refused = run(command, ...args)
+    ]
+    const answers = ask(command, wrongs.map(([args]) => args))
+    for (const [index, [args, reason]] of wrongs.entries()) {
+      const refused = answers[index]
       t.deepEqual([refused.code, refused.out, refused.err.split('; --help')[0].replace(/^[a-z:-]+: /, '')], [2, '', reason], args.join(' '))
     }
     t.end()
@@ -67,7 +96,7 @@ tape('commands: numbers and names have their limits, and options that do not go 
     ['segments', ['--disk', '--seconds', '3'], 'torture:segments: --seconds is for the torture without --disk'],
     ['campaigns/conditions', ['--kill', '--http'], 'conditions: --kill and --http do not go together']
   ]) {
-    const { code, err } = run(command, ...args)
+    const [{ code, err }] = ask(command, [args])
     t.ok(code === 2 && err.startsWith(reason) && err.endsWith('; --help lists the options\n'), `${code} ${err}`)
   }
   t.end()
