@@ -2,6 +2,7 @@
 // Commands on a folder in which a segment cannot be opened: what is before it is printed, and the exit code says that
 // it is damaged; with --skip-damage, what is behind it, too.
 
+const fs = require('node:fs')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
@@ -59,3 +60,24 @@ for (const [kind, damage] of Object.entries(replacements)) {
     })
   }
 }
+
+tape('broken segment: verify takes a newest one of lines that is empty yet, and none that has lost its lines', async (t) => {
+  const folder = newPath('logs')
+  const verify = async () => (await callCommand(['verify', folder])).code
+  const log = SegmentedLog(folder, { codec: jsonCodec, framing: 'lines' })
+  await log.ready()
+  t.equal(await verify(), 0, 'of an empty log')
+  await log.append({ n: 0 })
+  await log.roll()
+  t.equal(await verify(), 0, 'behind another one')
+  await log.append({ n: 1 })
+  const segments = await log.segments()
+  await log.close()
+  t.equal(await verify(), 0, 'once it is closed')
+  for (const { path } of segments) {
+    const bytes = fs.readFileSync(path)
+    fs.truncateSync(path, 0)
+    t.equal(await verify(), 1, 'without its lines')
+    fs.writeFileSync(path, bytes)
+  }
+})

@@ -202,11 +202,17 @@ class Follower {
    * A text file that was cut or replaced has other lines at the same seqs. What the old one still got is read first.
    * @param {import('@millrace/block-file').FileLook} state
    * @param {boolean} [isOver]  whether another file has the name, so that nothing comes after this look
+   * @param {number} [shortReadCount]
+   * @returns {Promise<void>}
    */
-  async #followLines ({ place, size }, isOver = false) {
+  async #followLines ({ place, size }, isOver = false, shortReadCount = 0) {
     const { blocks, store, store: { end } } = this.#file
     const cut = (/** @type {string} */ found) => replacedError(blocks.path, `was cut: it has ${found} that were read`)
     const found = size < end ? cut(`${size} bytes, of ${end}`) : await this.#follow()
+    // A torn end was cut while it was being read. Whether lines were cut that had been read, the size says.
+    if (isShortRead(found) && shortReadCount < SHORT_READ_COUNT_MAX) {
+      return this.#followLines(await this.#readState(), isOver, shortReadCount + 1)
+    }
     const err = isShortRead(found) ? cut(`less than the ${end} bytes`) : found
     // Its lines are others than those that were read, at the same seqs.
     if (store.isLines && err?.code === 'ERR_LOG_REPLACED') store.failure = err

@@ -2,7 +2,10 @@
 // A log of lines that only reads, while another program writes the text file, cuts it or puts another one in its place.
 
 const fs = require('node:fs')
+const { callbackify } = require('node:util')
 const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
+const { promisesOf } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { collect, failureOf, newPath, until } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
@@ -80,3 +83,30 @@ tape('follow, lines: what a file still gets after it was renamed is read, until 
   t.deepEqual(seen, [0, 1, 2, 3, 4])
   await log.close()
 })
+
+for (const [name, appended] of [['a half line', '{"n":2'], ['half a batch', lines(2, 3)]]) {
+  tape(`follow, lines: ${name} that a writer cuts while it is being read costs nothing that was read before`, async (t) => {
+    const file = newPath('events.jsonl')
+    fs.writeFileSync(file, lines(0, 2))
+    let cuts = false
+    const open = async (...args) => {
+      const handle = await promisesOf(fileStorage).open(...args)
+      const { stat } = handle
+      handle.stat = (cb) => stat.call(handle, (err, state) => {
+        if (cuts) fs.truncateSync(file, 16)
+        cuts = false
+        cb(err, state)
+      })
+      return handle
+    }
+    const log = openJson(file, { storage: { ...fileStorage, open: callbackify(open) } })
+    t.equal(await log.count(), 2)
+    fs.appendFileSync(file, appended)
+    cuts = true
+    await log.refresh()
+    fs.appendFileSync(file, lines(5, 6))
+    await log.refresh()
+    t.deepEqual(await collect(log.stream({ seqs: false })), [{ n: 0 }, { n: 1 }, { n: 5 }])
+    await log.close()
+  })
+}

@@ -12,6 +12,7 @@ const {
 } = require('@millrace/framing')
 const { SaltSearch, describeSource, isZeroIn, placeOf, rebuildHeader } = require('@millrace/framing/survey')
 const { TailCopy, detectFraming, isShorter, readHeadBytes } = require('@millrace/offset-log/copies')
+const { peekId } = require('@millrace/offset-log/composing')
 const { NOWHERE, compareFields, findFrames } = require('./find-frames')
 
 const detect = promisify(detectFraming)
@@ -78,7 +79,11 @@ async function tellFraming (blocks, known, storage) {
   if (known === 'lines') return { areLines: true }
   if (known === 'checked') return { checked: await readSource(blocks) }
   if (known !== undefined) return { legacy: offsetFramings[known] }
-  if (blocks.size.value === 0) return { legacy: null }
+  // An empty file is of no framing yet, unless sums are beside it: they say which lines it had.
+  if (blocks.size.value === 0) {
+    const { id } = await peekId(blocks.path, storage)
+    return id === null ? { legacy: null } : { areLines: true }
+  }
   let framing
   try {
     framing = await detect(blocks, storage, 'checked')

@@ -5,7 +5,7 @@ const { spawn, spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, newPath, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
 const { repair, verify } = require('..')
 const { PAYLOAD_SIZE_OFFSET } = require('@millrace/framing')
@@ -105,6 +105,21 @@ tape('verify: an empty file, and none', async (t) => {
   t.equal(report.framing, null)
   t.equal(report.since, -1)
   t.equal((await failureOf(() => verify('/folder/none', { storage: disk.storage })))?.code, 'ENOENT')
+})
+
+tape('verify: a file of lines that was emptied is not taken for a new one', async (t) => {
+  const file = newPath('events.jsonl')
+  const log = OffsetLog(file, { framing: 'lines' })
+  await log.ready()
+  const of = async () => {
+    const { framing, isSound, changed } = await verify(file)
+    return { framing, isSound, changed: changed?.slice(0, 73) ?? null }
+  }
+  t.deepEqual(await of(), { framing: null, isSound: true, changed: null })
+  await log.append(Buffer.from('{"n":1}'))
+  await log.close()
+  fs.truncateSync(file, 0)
+  t.deepEqual(await of(), { framing: 'lines', isSound: false, changed: 'another program has changed the file: it has 0 bytes, and had 8 on stable' })
 })
 
 tape('verify: every damaged range, what was in it, and that it was promised', async (t) => {

@@ -4,6 +4,7 @@ const { statSync } = require('node:fs')
 const { dirname, join } = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
+const { framingOf } = require('../../open')
 const { inWordsOfCommand } = require('../failures')
 const { countRanges, countRecords, describeRange, describeSize } = require('../report')
 const { findLog, isFolder, storageOf } = require('../source')
@@ -73,7 +74,7 @@ function findMissing (folder) {
  */
 async function verifySegment (shell, path, options) {
   try {
-    checkSegment(path, options)
+    await checkSegment(path, options)
     return await verifyFile(shell, path, options)
   } catch (/** @type {any} */ err) {
     if (err.code === 'ENOENT') {
@@ -90,14 +91,21 @@ async function verifySegment (shell, path, options) {
 }
 
 /**
- * What is no file, or has no bytes, is no segment. A log of one file may be empty.
- * @type {(path: string, options: Record<string, any>) => void}
+ * What is no file, or has no bytes, is no segment. The newest one of lines may be empty: its sums say whether it should
+ * be. So may a log of one file.
+ * @type {(path: string, options: Record<string, any>) => Promise<void>}
  */
-function checkSegment (path, { framing }) {
+async function checkSegment (path, { framing }) {
   const stat = statSync(path)
   const found = stat.isDirectory() ? 'is a folder' : 'has no bytes'
-  if (framing !== undefined || (!stat.isDirectory() && stat.size > 0)) return
+  if (framing !== undefined || (!stat.isDirectory() && (stat.size > 0 || await isNewestOfLines(path)))) return
   throw new LogError('ERR_LOG_CORRUPT', `${path} ${found}, and is no segment: its records are lost. Put it from a backup in its place`, { path })
+}
+
+/** @param {string} path */
+async function isNewestOfLines (path) {
+  const { listSegments } = require('@millrace/segmented-log')
+  return framingOf(path) === 'lines' && (await listSegments(dirname(path))).at(-1) === path
 }
 
 /** @param {string} path  of a segment, which may be compressed */
