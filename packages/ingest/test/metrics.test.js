@@ -4,7 +4,7 @@
 const path = require('node:path')
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
-const { faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { faultyStorage, stopClock, temporaryFolder } = require('@millrace/testkit')
 const { createKey } = require('..')
 const { serve } = require('./helpers')
 
@@ -128,18 +128,18 @@ tape('health: not ready while the disk fails, but alive', async (t) => {
     const { status, body } = await ask('/readyz')
     return [status, /\((\w+)\)/.exec(body.detail)?.[1]]
   }
-  const later = () => new Promise((resolve) => setTimeout(resolve, 1050))
+  const clock = stopClock(t)
   t.deepEqual(await isReady(), [200, undefined])
   faults.write = 'ENOSPC'
   t.deepEqual(await isReady(), [200, undefined], 'a probe counts for a second')
-  await later()
+  clock.pass(1000)
   t.deepEqual(await isReady(), [503, 'ENOSPC'])
   t.equal((await ask('/healthz')).status, 200)
   delete faults.write
   faults.sync = 'EIO'
-  await later()
+  clock.pass(1000)
   t.deepEqual(await isReady(), [503, 'EIO'])
   delete faults.sync
-  await later()
+  clock.pass(1000)
   t.deepEqual(await isReady(), [200, undefined], 'and ready again')
 })

@@ -488,6 +488,7 @@ tape('interval: what was appended is durable within a second or so, with one syn
   const harnesses = [...MODES, 'interval'].map(() => new Harness())
   const logs = [...MODES, 'interval'].map((fsync, index) => harnesses[index].open({ fsync }))
   const seqs = []
+  const begunMs = performance.now()
   for (const log of logs) {
     await log.append(bytes('a'))
     seqs.push(await log.append(bytes('b')))
@@ -498,7 +499,8 @@ tape('interval: what was appended is durable within a second or so, with one syn
   await logs[3].sync()
   for (const harness of harnesses) harness.counts.sync = 0
   await sleep(300)
-  t.equal(logs[1].durable.value, -1)
+  // On a busy machine its time may have come.
+  if (performance.now() - begunMs < 900) t.equal(logs[1].durable.value, -1)
   while (logs[0].since.value > logs[0].durable.value || logs[1].durable.value === -1) await sleep(10)
   t.deepEqual(logs.map((log) => log.durable.value), [seqs[0], seqs[1], -1, seqs[3]])
   t.equal(harnesses[1].counts.sync, 1)
@@ -541,7 +543,8 @@ tape('interval: frequent syncs keep room behind the end and write few slots; the
   t.equal((await harness.afterPowerCut()).length, 71, 'all of it is on the disk')
   performance.now = readClock
   harness.counts.headWrite = 0
-  await sleep(1500)
+  await until(() => harness.counts.headWrite > 0)
+  await sleep(20)
   t.equal(harness.counts.headWrite, 1, 'a slot for the last one')
   for (let index = 0; index < 20; index++) {
     await log.append(Buffer.alloc(20_000))
