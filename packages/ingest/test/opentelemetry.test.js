@@ -11,15 +11,20 @@ const { OTLPLogExporter: ProtobufExporter } = require('@opentelemetry/exporter-l
 const { resourceFromAttributes } = require('@opentelemetry/resources')
 const { BatchLogRecordProcessor, LoggerProvider } = require('@opentelemetry/sdk-logs')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { temporaryFolder, until } = require('@millrace/testkit')
 const { serve, startProcess } = require('./helpers')
 
 const LOG_COUNT = 10_000
 const KILL_COUNT = Number(process.env.MILLRACE_KILLS ?? 3)
 const EXPORTERS = { protobuf: ProtobufExporter, json: JsonExporter }
 
-function provide (url, encoding, options = {}) {
+function provide (url, encoding, options = {}, onStored = () => {}) {
   const exporter = new EXPORTERS[encoding]({ url: `${url}/v1/logs`, ...options })
+  const send = exporter.export.bind(exporter)
+  exporter.export = (logs, done) => send(logs, (result) => {
+    if (result.error === undefined) onStored()
+    done(result)
+  })
   const batching = { exporter, maxQueueSize: LOG_COUNT, scheduledDelayMillis: 50, exportTimeoutMillis: 120_000 }
   return new LoggerProvider({
     resource: resourceFromAttributes({ 'service.name': 'shop', encoding }),
@@ -82,7 +87,12 @@ tape(`opentelemetry: ${LOG_COUNT} logs while the server is killed ${KILL_COUNT} 
   const folder = temporaryFolder()
   const port = await findPort()
   let server = await startProcess(folder, { port })
-  const providers = Object.keys(EXPORTERS).map((encoding) => provide(server.url, encoding, { timeoutMillis: 60_000 }))
+  /** Exporters that have stored nothing since the last kill. */
+  const waiting = new Set()
+  let isSent = false
+  const providers = Object.keys(EXPORTERS).map((encoding) => {
+    return provide(server.url, encoding, { timeoutMillis: 60_000 }, () => waiting.delete(encoding))
+  })
   const loggers = providers.map((provider) => provider.getLogger('kill'))
   const sending = (async () => {
     for (let n = 0; n < LOG_COUNT; n++) {
@@ -90,12 +100,16 @@ tape(`opentelemetry: ${LOG_COUNT} logs while the server is killed ${KILL_COUNT} 
       if (n % 100 === 99) await sleep(10)
     }
     await Promise.all(providers.map((provider) => provider.shutdown()))
+    isSent = true
   })()
   for (let kill = 0; kill < KILL_COUNT; kill++) {
     await sleep(150 + 100 * Math.random())
     server.child.kill('SIGKILL')
     await server.ended
     server = await startProcess(folder, { port })
+    // The SDK tries six times: where servers start slowly, all of these must not be before the next kill.
+    for (const encoding of Object.keys(EXPORTERS)) waiting.add(encoding)
+    await until(() => isSent || waiting.size === 0)
   }
   t.teardown(() => server.child.kill('SIGKILL'))
   await sending
