@@ -4,7 +4,7 @@
 const { nextTick } = require('node:process')
 const { setImmediate } = require('node:timers')
 const { TIMER_MS_MAX, LogError, misuse } = require('@millrace/errors')
-const { abortError, onAbort, Piece, rethrowAsync, TimeSlice, trampoline } = require('@millrace/flow')
+const { abortError, onAbort, Piece, rethrowAsync, TimeSlice } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { openRange } = require('./range')
 
@@ -94,7 +94,7 @@ class RecordStream {
     this.#reading = cb
     if (this.#left > 0 && this.#hasRecord()) {
       // Decoding values, and the user's work on them, may take long.
-      if (this.#slice.isOver()) return setImmediate(() => this.#deliver())
+      if (this.#slice.isOver()) return setImmediate(this.#deliver)
       if (this.#answerFromRun()) return
     }
     if (this.#reader) return this.#deliver()
@@ -167,32 +167,35 @@ class RecordStream {
   }
 
   /** Answers the read once there is a record or the end. */
-  #deliver () {
-    trampoline((next) => {
-      // The read was aborted meanwhile.
-      if (this.#reading === null) return
-      if (this.#left === 0) return this.#finish(true)
-      if (this.#hasRecord()) return this.#answerFromRun() || next()
-      const { codec, blocks, store } = this.#file
-      const reader = /** @type {Reader} */ (this.#reader)
-      if (this.#range.live) this.#logEnd = store.logEnd
-      // The reader fills the run again, and what it fills in may not be delivered.
-      this.#records = null
-      reader.next(this.#logEnd, (err, records) => {
-        if (this.#reading === null) return
-        if (err || !records) return this.#fail(err)
-        if (records.count === 0) return this.#awaitAppend(reader, next)
-        const filterErr = reader.applyFilter(records, codec)
-        if (filterErr) return this.#finish(filterErr)
-        const { buffer } = records
-        this.#records = records
-        this.#index = 0
-        this.#memory = /** @type {ArrayBuffer} */ (buffer.buffer)
-        this.#memoryStart = buffer.byteOffset
-        this.#rewriteCount = blocks.rewriteCount
-        next()
-      })
-    })
+  #deliver = () => {
+    // The read was aborted meanwhile.
+    if (this.#reading === null) return
+    if (this.#left === 0) return this.#finish(true)
+    if (this.#hasRecord() && this.#answerFromRun()) return
+    const reader = /** @type {Reader} */ (this.#reader)
+    if (this.#range.live) this.#logEnd = this.#file.store.logEnd
+    // The reader fills the run again, and what it fills in may not be delivered.
+    this.#records = null
+    reader.next(this.#logEnd, this.#take)
+  }
+
+  /** @type {import('./range').NextCallback} */
+  #take = (err, records) => {
+    if (this.#reading === null) return
+    if (err || !records) return this.#fail(err)
+    const reader = /** @type {Reader} */ (this.#reader)
+    if (records.count === 0) return this.#awaitAppend(reader)
+    const { codec, blocks } = this.#file
+    const filterErr = reader.applyFilter(records, codec)
+    if (filterErr) return this.#finish(filterErr)
+    const { buffer } = records
+    this.#records = records
+    this.#index = 0
+    this.#memory = /** @type {ArrayBuffer} */ (buffer.buffer)
+    this.#memoryStart = buffer.byteOffset
+    this.#rewriteCount = blocks.rewriteCount
+    // Nothing of a run may be wanted. Many such runs may follow one another at once, and the stack must not grow.
+    if (!this.#answerFromRun()) setImmediate(this.#deliver)
   }
 
   /** Whether the run has another record. After an overwrite its records may be deleted, so the run is read again. */
@@ -248,11 +251,11 @@ class RecordStream {
     return this.#hasSeqs ? { seq, value } : value
   }
 
-  /** @type {(reader: Reader, next: () => void) => void} */
-  #awaitAppend (reader, next) {
+  /** @param {Reader} reader */
+  #awaitAppend (reader) {
     const { lifecycle, store, waitingStreams } = this.#file
     if (!this.#range.live || reader.isDone || lifecycle.isClosed) return this.#finish(true)
-    if (store.logEnd > this.#logEnd) return next()
+    if (store.logEnd > this.#logEnd) return this.#deliver()
     const failure = this.#file.follower?.failure
     if (failure) return this.#finish(failure)
     // A stream that has caught up reads a few records at a time. If it kept their buffer until the next append, the

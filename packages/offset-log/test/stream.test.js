@@ -10,6 +10,7 @@ const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SimulatedDisk, collect, createRandom, failureOf, flip, inQuickRuns, newPath, stopClock } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
+const { RecordRun } = require('../lib/record-run')
 const { LiveOracle, randomOptions, select } = require('./stream-oracle')
 
 const FRAMINGS = ['checked', 'offset32', 'offset48', 'offset53']
@@ -278,6 +279,30 @@ tape('stream: what is lost to damage is counted once, also if its page is read a
       await log.close()
     }
   }
+})
+
+tape('stream: runs of which nothing is wanted may follow one another at once, and the stack does not grow', async (t) => {
+  const log = OffsetLog(newPath('log'))
+  await log.append(Buffer.from('a'))
+  const run = new RecordRun()
+  let left = 30_000
+  const reader = {
+    isDone: true,
+    lost: { count: 0, size: 0 },
+    next: (end, cb) => {
+      run.clear()
+      if (left-- > 0) run.add(0, 0, 0)
+      cb(null, run)
+    },
+    applyFilter: (records) => {
+      records.filter(() => false)
+      return null
+    }
+  }
+  log._file.openRange = (file, range, cb) => cb(null, reader)
+  t.deepEqual(await collect(log.stream()), [])
+  t.equal(left, -1, 'all were read')
+  await log.close()
 })
 
 tape('stream and scan: a bound or a limit that is no number is refused, whatever else is asked', async (t) => {
