@@ -17,10 +17,10 @@ const {
   rememberErasures
 } = require('./lib/journal')
 const {
-  countErased, createFileHeader, decodeFileHeader, decodeSlot, encodeFileHeader, encodeHead, encodeSlot, hasMagic,
-  readHead
+  SeqReservation, countErased, createFileHeader, decodeFileHeader, decodeSlot, encodeFileHeader, encodeHead, encodeSlot,
+  hasMagic, readHead
 } = require('./lib/head')
-const { SeqReservation, packCommit, packedSizeMax } = require('./lib/pack-commit')
+const { packCommit, packedSizeMax } = require('./lib/pack-commit')
 const { ChunkCursor, ENTRY } = require('./lib/chunk-cursor')
 const { assembleRecord, findReach, findRecordEnd } = require('./lib/frames')
 const { UNSURE_GAP, checkPage, findCleanEnd, findFrame, readNext } = require('./lib/pages')

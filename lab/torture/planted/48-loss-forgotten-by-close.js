@@ -4,7 +4,7 @@
 exports.why = 'the next one goes on with the seqs of what is lost'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/framing/lib/pack-commit.js',
+  file: 'packages/framing/lib/head.js',
   find: 'if (this.isBehindLoss) {',
   replace: 'if (this.isBehindLoss && !isLast) {'
 }]

@@ -1,5 +1,6 @@
 'use strict'
-// Makes the head of a new checked file, and reads the head of an existing one with a list of its unusable parts.
+// Makes the head of a new checked file, and reads the head of an existing one with a list of its unusable parts. Also
+// says which seqs the slots of the head reserve.
 
 const { LogError } = require('@millrace/errors')
 const { isZero } = require('@millrace/flow')
@@ -7,8 +8,8 @@ const { isAhead } = require('./chunk-header')
 const { crc32 } = require('./crc32')
 const { decodeJournal } = require('./journal')
 const {
-  AREA_SIZE, HEADER_POSITIONS, HEADER_SIZE, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, SLOT_POSITIONS, SLOT_SIZE,
-  U48_MAX
+  AREA_SIZE, HEADER_POSITIONS, HEADER_SIZE, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, RESERVATION_SIZE,
+  SLOT_POSITIONS, SLOT_SIZE, U48_MAX
 } = require('./layout')
 
 /**
@@ -260,6 +261,88 @@ function isPossible ({ sequence, end, logicalEnd, last, erasedCount, reservedEnd
   return isInPlace && hasLast && isReservedEndRight && sequence < U48_MAX / 2 && (erasedCount ?? 0) < U48_MAX / 2
 }
 
+// Keeps track of the seqs that a log has reserved. Records are shown before they are on stable storage, so the power
+// may take a record whose seq a reader knows. Therefore the log first syncs a slot that says below which position seqs
+// may be shown. After an unclean end it skips all of them, so no position is ever given to two records.
+
+const NOT_KNOWN = Infinity
+
+/** Says which seqs may be shown before they are synced, so that no seq is ever given to two records. */
+class SeqReservation {
+  /** Whether shown records may be lost, and nothing was appended since. Then the next commit skips `sizeToSkip`. */
+  isBehindLoss
+  /** The reserved end in the synced slots of this session: no record may reach further. */
+  syncedEnd = 0
+  /** Up to this position an earlier session may have shown records that are lost; 0 if everything shown is there. */
+  #lostEnd
+  /** The least reserved end of the next slot; 0 if nothing is reserved. */
+  #end
+  /** Whether the lock says that nothing is lost if this process is killed. */
+  isMarkedIntact = false
+
+  /**
+   * @param {Head} head  if a slot is lost, it may have been newer than the one that is left
+   * @param {boolean} isIntact  everything ever shown is there: the machine ran on after the session before was killed
+   */
+  constructor ({ slot, lostSlot }, isIntact) {
+    if (isIntact) this.#lostEnd = 0
+    else if (slot === null) this.#lostEnd = NOT_KNOWN
+    // A lost newer slot reserved at most this much more: it was synced before any record reached this end.
+    else if (lostSlot) this.#lostEnd = Math.min(U48_MAX, Math.max(slot.reservedEnd, slot.logicalEnd) + RESERVATION_SIZE)
+    else this.#lostEnd = slot.reservedEnd
+    this.#end = slot?.reservedEnd ?? 0
+    this.isBehindLoss = this.#lostEnd !== 0
+  }
+
+  /** Whether the session before was not closed, but nothing of it is lost. */
+  get isTakenOver () {
+    return this.#end !== 0 && !this.isBehindLoss
+  }
+
+  /** How many positions the next commit skips, behind a loss. @type {(tail: import('./pack-commit').Tail) => number} */
+  sizeToSkip ({ end, shift }) {
+    const distance = this.#lostEnd === NOT_KNOWN ? 2 * RESERVATION_SIZE : this.#lostEnd - end - shift
+    return Math.max(1, Math.ceil(distance / RESERVATION_SIZE)) * RESERVATION_SIZE
+  }
+
+  /** A commit was written behind the skipped positions. */
+  noteSkipped () {
+    this.#lostEnd = 0
+    this.isBehindLoss = false
+  }
+
+  // Reserves positions for records from `begin` on, a logical position. Each is smaller than a reservation. Returns the
+  // reserved end to sync first.
+  /** @type {(begin: number) => number} */
+  extend (begin) {
+    this.#end = Math.max(this.#end, Math.min(U48_MAX, begin + RESERVATION_SIZE))
+    return this.#end
+  }
+
+  /** A slot of this session, with this reserved end, is on stable storage. @type {(reservedEnd: number) => void} */
+  noteSynced (reservedEnd) {
+    this.syncedEnd = Math.max(this.syncedEnd, reservedEnd)
+  }
+
+  /** A slot on stable storage says that nothing is reserved any more. The next append must reserve again first. */
+  release () {
+    if (this.isBehindLoss) return
+    this.#end = 0
+    this.syncedEnd = 0
+  }
+
+  // The reserved end for a slot that says that everything before `logicalEnd` is on stable storage. `isLast`: nothing
+  // more will be appended.
+  /** @type {(logicalEnd: number, isLast: boolean) => number} */
+  reservedEndFor (logicalEnd, isLast) {
+    if (this.isBehindLoss) {
+      const least = this.#lostEnd === NOT_KNOWN ? logicalEnd + 2 * RESERVATION_SIZE : this.#lostEnd
+      return Math.min(U48_MAX, Math.max(this.#end, least))
+    }
+    return isLast || this.#end === 0 ? 0 : this.extend(logicalEnd)
+  }
+}
+
 exports.encodeHead = encodeHead
 exports.readHead = readHead
 exports.countErased = countErased
@@ -270,3 +353,4 @@ exports.hasMagic = hasMagic
 exports.encodeSlot = encodeSlot
 exports.decodeSlot = decodeSlot
 exports.isPossible = isPossible
+exports.SeqReservation = SeqReservation
