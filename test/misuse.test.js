@@ -4,20 +4,29 @@
 // is tested too. Constructors and the calls that answer at once may throw, and are named here.
 
 const { EventEmitter } = require('node:events')
+const http = require('node:http')
+const { PassThrough } = require('node:stream')
+const { Worker } = require('node:worker_threads')
+const { fastify } = require('fastify')
 const tape = require('tape')
-const { Forwarder, verifyShipped } = require('@millrace/forwarder')
-const { createIndex, listRuns, removeRuns } = require('@millrace/index')
+const { Forwarder, httpSink, otlpSink, ship, verifyShipped, writableSink } = require('@millrace/forwarder')
+const { createFlumeView, createIndex, listRuns, removeRuns } = require('@millrace/index')
+const { createIngest, createKey, ingest, listKeys, revokeKey } = require('@millrace/ingest')
+const { JetStreamLog } = require('@millrace/jetstream')
 const { jsonCodec } = require('@millrace/json-codec')
 const { LogWriter, lines } = require('@millrace/log-writer')
+const { ThreadWriter } = require('@millrace/log-writer/threads')
 const { MergedLog, SlotLog } = require('@millrace/merged-log')
 const { convert, openSource } = require('@millrace/migrate')
 const { OffsetLog } = require('@millrace/offset-log')
 const pino = require('@millrace/pino')
+const transport = require('@millrace/pino/transport')
 const { accept, repair, verify } = require('@millrace/repair')
 const { SegmentedLog, findMissingSegments, listSegments } = require('@millrace/segmented-log')
 const { newPath, temporaryFolder } = require('@millrace/testkit')
 const { createView } = require('@millrace/view')
 const { open } = require('millrace')
+const { startFakeServer } = require('../packages/jetstream/test/fake/server')
 
 // Some of the wrong arguments are paths of new files.
 process.chdir(temporaryFolder())
@@ -34,7 +43,7 @@ const throwing = new Proxy({}, {
 /** It cannot be turned into text. */
 const textless = { toString () { throw planned }, valueOf () { throw planned } }
 const WRONG = [undefined, null, 5, -1, NaN, Infinity, 2 ** 53, 0.5, 'x', '', true, 0n, Symbol('wrong'), {}, { wrong: 1 }, [], [undefined],
-  [null], Object.create(null), new Date(NaN), new Map(), textless, [textless], throwing, [throwing]]
+  [null], [0, Symbol('wrong')], Object.create(null), new Date(NaN), new Map(), textless, [textless], [0, textless], throwing, [throwing]]
 const OPTIONS = ['where', 'signal', 'seqs', 'limit', 'gt', 'live', 'onCorrupt', 'if', 'drain', 'after', 'upTo', 'time', 'codec', 'storage', 'out', 'log',
   'path', 'framing', 'timeoutMs', 'sync']
 const AS_OPTION = [null, -1, NaN, Symbol('wrong'), {}, [null], Object.create(null), textless, throwing, { where: textless }]
@@ -49,6 +58,7 @@ const WAITS_MAX = 3000
  * @property {Record<string, any[]>} [good]  arguments of calls, so that each of them may be the wrong one; none by
  *   default
  * @property {boolean} [hasNoCallbacks]
+ * @property {boolean} [hasNoPromises]
  * @property {(object: any) => Promise<unknown>} works
  * @property {string} [end]  the call that ends it; 'close' by default
  */
@@ -67,6 +77,47 @@ async function reader (log, openReader) {
   const reader = openReader(log.filename)
   await reader.ready()
   return reader
+}
+
+/** A thread that owns a log writer, and the writer of this thread. */
+async function threadWriter () {
+  const [writers, threads, logs] = ['log-writer', 'log-writer/threads', 'offset-log'].map((name) => {
+    return JSON.stringify(require.resolve(`@millrace/${name}`))
+  })
+  const code = `
+    const log = require(${logs}).OffsetLog(${JSON.stringify(newPath('log'))})
+    const channel = require(${threads}).shareWriter(require(${writers}).LogWriter(log)).connect()
+    require('node:worker_threads').parentPort.postMessage(channel, [channel.port])
+    setInterval(() => {}, 1000)`
+  const worker = new Worker(code, { eval: true })
+  const channel = await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
+  return ThreadWriter(channel)
+}
+
+/** What each sink does with a value, and with what a function of the user gives in its place. */
+async function sinks () {
+  const server = http.createServer((request, response) => request.resume().on('end', () => response.end()))
+  const url = await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${server.address().port}`)))
+  const context = () => ({ signal: new AbortController().signal, key: 'x', log: 'x', attempt: 1 })
+  const send = (sink, value) => sink.send([{ seq: 0, value }], context())
+  const stream = () => new PassThrough().resume()
+  return {
+    http: (value) => send(httpSink(url), value),
+    'http, formatted': (value) => send(httpSink(url, { format: () => value }), 'x'),
+    otlp: (value) => send(otlpSink(url), value),
+    'otlp, in protobuf': (value) => send(otlpSink(url, { encoding: 'protobuf' }), value),
+    'otlp, mapped': (value) => send(otlpSink(url, { map: () => value }), 'x'),
+    'otlp, mapped, in protobuf': (value) => send(otlpSink(url, { map: () => value, encoding: 'protobuf' }), 'x'),
+    writable: (value) => send(writableSink(stream), value),
+    'writable, formatted': (value) => send(writableSink(stream, { format: () => value }), 'x'),
+    'writable that is made': (value) => send(writableSink(() => value), 'x')
+  }
+}
+
+async function plugin (options) {
+  const app = fastify()
+  app.register(async (app) => await ingest(app, options))
+  await app.ready().finally(() => app.close())
 }
 
 /** @type {Record<string, Subject>} */
@@ -136,6 +187,40 @@ const SUBJECTS = {
     hasNoCallbacks: true,
     works: async () => {}
   },
+  'a shipper': {
+    make: () => ship(createLog(), createLog()),
+    now: ['state', 'lag', 'stats'],
+    good: { verify: [{}] },
+    hasNoCallbacks: true,
+    works: (shipper) => shipper.resume().then(() => shipper.drained())
+  },
+  'the sinks of a forwarder': { make: sinks, now: [], hasNoCallbacks: true, works: async () => {} },
+  'a log on JetStream': {
+    make: async () => JetStreamLog({ servers: (await startFakeServer()).url, stream: 'events', codec: jsonCodec, timeout: 3000 }),
+    now: [...NOW, 'shipTarget'],
+    good: { ...LOG_CALLS, get: [1, {}], getMany: [[1], {}], appendOnce: [['good'], ['1']], idOf: [1] },
+    works: worksAs
+  },
+  'a server of ingest': {
+    make: () => createIngest({ folder: newPath('ingest'), port: 0 }), now: [], hasNoCallbacks: true, works: (server) => server.ready()
+  },
+  'a view for flumedb': {
+    make: () => createFlumeView(['type'])(createLog({ index: index() }), 'view'),
+    now: ['since', 'read', 'createSink'],
+    good: { get: ['x'] },
+    hasNoPromises: true,
+    works: async () => {}
+  },
+  'a thread writer': {
+    make: threadWriter, now: ['write', 'flushSync', 'counters'], hasNoCallbacks: true, works: (writer) => writer.flush()
+  },
+  'a destination of pino.transport': {
+    make: () => transport({ folder: newPath('pino') }),
+    now: ['write', 'flush', 'flushSync', 'reopen', 'end', 'destroy'],
+    good: { drain: [{}] },
+    hasNoCallbacks: true,
+    works: (to) => new Promise((resolve) => to.flush(resolve))
+  },
   'what is read as a log': {
     make: () => reader(createLog(), (file) => openSource(file)), now: ['stream', 'toReadable', 'createReader', 'since'], works: (source) => source.ready()
   },
@@ -146,9 +231,17 @@ const SUBJECTS = {
     works: async () => {}
   },
   'functions that give a promise': {
-    make: () => ({ verifyShipped, listRuns, removeRuns, findMissingSegments, listSegments, transport: require('@millrace/pino/transport') }),
+    make: () => {
+      const ofFolders = { listRuns, removeRuns, findMissingSegments, listSegments }
+      return { verifyShipped, transport, createKey, listKeys, revokeKey, plugin, ...ofFolders }
+    },
     now: [],
-    good: { verifyShipped: [{}, {}, {}], findMissingSegments: [newPath('a'), {}], listSegments: [newPath('a'), {}], transport: [{}] },
+    good: {
+      plugin: [{ folder: newPath('ingest') }],
+      createKey: [newPath('keys'), { scopes: ['read:*'], note: 'x', otlpLog: 'x' }],
+      listKeys: [newPath('keys')],
+      revokeKey: [newPath('keys'), 'x'],
+      verifyShipped: [{}, {}, {}], findMissingSegments: [newPath('a'), {}], listSegments: [newPath('a'), {}], transport: [{}] },
     hasNoCallbacks: true,
     works: async () => {}
   }
@@ -176,9 +269,9 @@ function * wrongLists (good) {
     for (const wrong of WRONG) yield given(wrong)
     if (at > 0 && at === good.length) for (const wrong of WRONG) yield [...good.slice(0, -1), undefined, wrong]
     if (at === good.length || typeof good[at] !== 'object') continue
-    for (const name of OPTIONS) {
-      for (const wrong of AS_OPTION) yield given({ [name]: wrong })
-      yield given({ get [name] () { throw planned } })
+    for (const name of new Set([...OPTIONS, ...Object.keys(good[at])])) {
+      for (const wrong of AS_OPTION) yield given({ ...good[at], [name]: wrong })
+      yield given({ ...good[at], get [name] () { throw planned } })
     }
   }
 }
@@ -241,7 +334,7 @@ const shown = (value) => {
   }
 }
 
-for (const [title, { make, now, good = {}, hasNoCallbacks = false, works, end = 'close' }] of Object.entries(SUBJECTS)) {
+for (const [title, { make, now, good = {}, hasNoCallbacks = false, hasNoPromises = false, works, end = 'close' }] of Object.entries(SUBJECTS)) {
   tape(`misuse: ${title}`, async (t) => {
     const object = await make()
     const faults = new Map()
@@ -252,7 +345,7 @@ for (const [title, { make, now, good = {}, hasNoCallbacks = false, works, end = 
       }
       for (const args of wrongLists(good[name] ?? [])) {
         count++
-        note('a promise', await callForPromise(call, args), args)
+        if (!hasNoPromises) note('a promise', await callForPromise(call, args), args)
         const hasFunction = args.some((arg) => typeof arg === 'function')
         if (!hasNoCallbacks && (name !== 'scan' || hasFunction)) note('a callback', await callForCallback(call, args.slice(0, good[name]?.length ?? 0)), args)
       }

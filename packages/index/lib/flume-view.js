@@ -1,6 +1,7 @@
 'use strict'
 // A flumedb view that needs no building: its log answers, by way of the log's own index.
 
+const { nextTick } = require('node:process')
 const { LogError, misuse } = require('@millrace/errors')
 const { parseSteps, showPath } = require('./paths')
 
@@ -41,13 +42,13 @@ function createFlumeView (path) {
         const where = { path: steps, equals: key }
         read = log.stream({ where, reverse: true, limit: 1, seqs: false })
       } catch (err) {
-        return cb(err)
+        return nextTick(cb, err)
       }
       read(null, (end, value) => {
         if (end === null || end === false) return read(true, () => cb(null, value))
-        if (end !== true) return cb(end)
+        if (end !== true) return nextTick(cb, end)
         const text = `no record has the ${name} ${JSON.stringify(key)}`
-        cb(Object.assign(new LogError('ERR_RECORD_NOT_FOUND', text), { notFound: true }))
+        nextTick(cb, Object.assign(new LogError('ERR_RECORD_NOT_FOUND', text), { notFound: true }))
       })
     },
     read: (options) => log.stream(options ?? {}),

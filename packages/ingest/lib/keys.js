@@ -7,7 +7,7 @@ const fs = require('node:fs/promises')
 const path = require('node:path')
 const { clearTimeout, setTimeout } = require('node:timers')
 const { fileStorage, readWhole } = require('@millrace/block-file')
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { promisesOf, toPromise } = require('@millrace/flow')
 
 const SECRET_SIZE = 32
@@ -192,21 +192,24 @@ function allows ({ scopes }, action, log) {
  * @param {Pick<Key, 'scopes' | 'note' | 'otlpLog'>} options
  * @returns {Promise<{ secret: string, key: Key }>}
  */
-async function createKey (file, { scopes, note, otlpLog }) {
-  if (scopes.length === 0) throw misuse('createKey: a key needs a scope, such as write:orders or read:*')
+async function createKey (file, options) {
+  const { scopes, note, otlpLog } = options ?? {}
+  if (!Array.isArray(scopes) || scopes.length === 0) throw misuse('createKey: a key needs a scope, such as write:orders or read:*')
   for (const scope of scopes) {
-    if (SCOPE.test(scope)) continue
-    throw misuse(`createKey: ${JSON.stringify(scope)} is no scope; expected read: or write: and the name of a log, ` +
+    if (typeof scope === 'string' && SCOPE.test(scope)) continue
+    throw misuse(`createKey: ${reasonOf(scope)} is no scope; expected read: or write: and the name of a log, ` +
       'or the beginning of names and *')
   }
   const secret = PREFIX + crypto.randomBytes(SECRET_SIZE).toString('base64url')
   const id = crypto.randomBytes(4).toString('hex')
   /** @type {Key} */
   const key = { id, hash: hashOf(secret), scopes, created: new Date().toISOString() }
+  if (note !== undefined && typeof note !== 'string') throw misuse(`createKey: note must be a text, got ${reasonOf(note)}`)
   if (note) key.note = note
   if (otlpLog !== undefined) {
-    if (!SCOPE.test(`write:${otlpLog}`) || !allows(key, 'write', otlpLog)) {
-      throw misuse(`createKey: a key whose OTLP records go to ${JSON.stringify(otlpLog)} needs the scope write:${otlpLog}`)
+    if (typeof otlpLog !== 'string' || !SCOPE.test(`write:${otlpLog}`) || !allows(key, 'write', otlpLog)) {
+      const name = reasonOf(otlpLog)
+      throw misuse(`createKey: a key whose OTLP records go to ${name} needs the scope write:${name}`)
     }
     key.otlpLog = otlpLog
   }
@@ -222,7 +225,7 @@ async function createKey (file, { scopes, note, otlpLog }) {
 async function revokeKey (file, id) {
   await changeKeys(file, (keys) => {
     const left = keys.filter((key) => key.id !== id)
-    if (left.length === keys.length) throw misuse(`revokeKey: there is no key ${JSON.stringify(id)}`)
+    if (left.length === keys.length) throw misuse(`revokeKey: there is no key ${reasonOf(id)}`)
     return left
   })
 }
@@ -234,6 +237,8 @@ async function listKeys (file) {
 
 /** @type {(file: string) => Promise<Key[] | null>} null if there is no file */
 async function readKeys (file) {
+  // A number would be an open file.
+  if (typeof file !== 'string') throw misuse(`expected the path of a file of keys, got ${reasonOf(file)}`)
   let text
   try {
     text = await fs.readFile(file, 'utf8')

@@ -3,7 +3,7 @@
 
 const { performance } = require('node:perf_hooks')
 const { setImmediate } = require('node:timers')
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError } = require('@millrace/errors')
 const { Lifecycle, createObservable, pause, toCallback } = require('@millrace/flow')
 const { composeFile, errors } = require('@millrace/offset-log/composing')
 const { Connection } = require('./connection')
@@ -49,8 +49,8 @@ class Core {
       options: { ...options, skipsDamage: false },
       lifecycle: this.lifecycle,
       since: this.since,
-      peek: { find: (seq) => { checkSeq(seq); return false } },
-      readRecord: (seq, cb) => toCallback(readRecord(this, checkSeq(seq)), cb),
+      peek: { find: () => false },
+      readRecord: (seq, cb) => toCallback(readRecord(this, /** @type {any} */ (seq)), cb),
       findEnd: () => (this.since.value ?? -1) + 1,
       openRange: (range, cb) => toCallback(this.#openReader(range), cb)
     })
@@ -164,12 +164,6 @@ class Core {
       await pause(LOOK_AGAIN_MS)
     }
   }
-}
-
-/** @param {unknown} seq @returns {number} */
-function checkSeq (seq) {
-  if (typeof seq !== 'number') throw misuse(`get: expected the seq of a record, got ${typeof seq}`)
-  return seq
 }
 
 exports.Core = Core

@@ -164,6 +164,7 @@ class Log extends BaseLog {
   async #findId (seq) {
     const core = this.#core
     const { connection, options: { stream, place } } = core
+    if (typeof seq !== 'number') throw misuse(`idOf: expected the seq of a record, got ${typeof seq}`)
     try {
       const found = await core.ask('idOf', () => connection.manager.streams.getMessage(stream, { seq }))
       if (found !== null) return found.header.get('Nats-Msg-Id') || null

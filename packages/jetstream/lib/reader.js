@@ -8,6 +8,7 @@
 // The server can also answer one request with many records. In 2.12.1 that request and an atomic batch, at the same
 // time, stop the stream for good: it locks what it has locked already (`getDirectRequest` calls `lastSeq`).
 
+const { misuse } = require('@millrace/errors')
 const { pause, toCallback } = require('@millrace/flow')
 const { RecordRun, errors } = require('@millrace/offset-log/composing')
 const { retained } = require('./failures')
@@ -245,6 +246,7 @@ async function readFromLeader (core, call, seq) {
 async function readRecord (core, seq) {
   const { place } = core.options
   core.checkUsable()
+  if (typeof seq !== 'number') throw misuse(`get: expected the seq of a record, got ${typeof seq}`)
   if (!Number.isSafeInteger(seq) || seq < 1) throw errors.notFound('get', place, seq)
   const { data, wasGiven } = await core.ask('get', async (known) => {
     return { data: await readDirectly(core, seq), wasGiven: known.has(seq) }

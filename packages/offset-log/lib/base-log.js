@@ -378,9 +378,12 @@ class BaseLog {
   /** @type {(seqs: number | readonly number[], cb?: NodeCallback<void>) => any} */
   del (seqs, cb) {
     return callbackOrPromise(cb, (cb) => this._runWrite('del', cb, (cb) => {
-      if (typeof seqs === 'number') this._delete([seqs], cb)
-      else if (Array.isArray(seqs)) this._delete([...seqs], cb)
-      else cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
+      const list = typeof seqs === 'number' ? [seqs] : seqs
+      if (!Array.isArray(list)) return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
+      const copy = [...list]
+      const index = copy.findIndex((seq) => typeof seq !== 'number')
+      if (index === -1) this._delete(copy, cb)
+      else cb(misuse(`del: expected the seq of a record, got ${typeof copy[index]}`))
     }), 'del')
   }
 

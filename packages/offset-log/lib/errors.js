@@ -1,14 +1,14 @@
 'use strict'
 // The errors that several parts of a log create.
 
-const { LogError } = require('@millrace/errors')
+const { LogError, reasonOf } = require('@millrace/errors')
 
 /**
  * @typedef {'get' | 'del'} Call  the method that was given the seq
- * @type {(call: Call, path: string, seq: number) => LogError}
+ * @type {(call: Call, path: string, seq: any) => LogError}
  */
 function notFound (call, path, seq) {
-  return new LogError('ERR_RECORD_NOT_FOUND', `${call}: no record of ${path} begins at ${seq}; use a seq that append returned ` +
+  return new LogError('ERR_RECORD_NOT_FOUND', `${call}: no record of ${path} begins at ${reasonOf(seq)}; use a seq that append returned ` +
     'or a stream delivered', { offset: seq, path })
 }
 

@@ -46,7 +46,9 @@ function getMany ({ lifecycle }, getter, { what: seqs, options }, cb) {
 function getEach (getter, seqs, signal, cb) {
   const values = new Array(seqs.length)
   // In the order of the file, so that each page is read once.
-  const order = [...seqs.keys()].sort((a, b) => seqs[a] - seqs[b])
+  const order = [...seqs.keys()]
+  // Others may not even become numbers; each of them fails by itself.
+  if (seqs.every((seq) => typeof seq === 'number')) order.sort((a, b) => seqs[a] - seqs[b])
   let nextIndex = 0
   let doneCount = 0
   let hasEnded = false

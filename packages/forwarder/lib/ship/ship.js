@@ -39,7 +39,7 @@ class Shipper extends LogForwarder {
    * Compares what was shipped with the source, as `verifyShipped` does, up to the record that was shipped last.
    * @param {import('./verify-shipped').VerifyOptions} [options]
    */
-  verify (options = {}) {
+  async verify (options = {}) {
     return verifyShipped(this.#source, this.#target, { lte: this.stats().seq, ...options })
   }
 }

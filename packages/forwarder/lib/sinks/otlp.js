@@ -1,7 +1,7 @@
 'use strict'
 // A sink that sends batches to a collector of OpenTelemetry: OTLP/HTTP, logs, in JSON or protobuf.
 
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { MEDIA_TYPES, readResponse, readStatus, writeLogRecord, writeProtobuf } = require('@millrace/otlp')
 const { checkObject } = require('../options')
 const { HttpPost, HTTP_OPTIONS } = require('./http-post')
@@ -37,7 +37,7 @@ const SCOPE = { name: '@millrace/forwarder' }
 
 /** @type {Record<Encoding, Writer>} */
 const WRITERS = {
-  json: { writeRecord: (record) => record, writeRequest: (resourceLogs) => JSON.stringify({ resourceLogs }) },
+  json: { writeRecord: JSON.stringify, writeRequest: joinJson },
   protobuf: { writeRecord: writeLogRecord, writeRequest: writeProtobuf }
 }
 
@@ -76,7 +76,9 @@ function otlpSink (url, options = {}) {
     send: async (records, context) => {
       const { chunks, refused } = formatAll(records, (record) => {
         const made = toLogRecord(record.value, `${context.keyPrefix}-${record.seq}`, scope !== undefined)
-        return { ...made, record: writeRecord(map ? map(made.record, record) : made.record) }
+        const logRecord = map ? map(made.record, record) : made.record
+        if (logRecord === null || typeof logRecord !== 'object') throw misuse(`otlpSink: map must return a log record, got ${reasonOf(logRecord)}`)
+        return { ...made, record: writeRecord(logRecord) }
       })
       if (chunks.length === 0) return { refused }
       const content = writeRequest(group(chunks, shared, scope))
@@ -117,6 +119,17 @@ function group (made, shared, scope) {
     last.logRecords.push(record)
   }
   return groups
+}
+
+/**
+ * Each record is text already: one that JSON cannot express is refused by itself.
+ * @param {any[]} resourceLogs
+ */
+function joinJson (resourceLogs) {
+  const parts = resourceLogs.map(({ resource, scopeLogs: [{ scope, logRecords }] }) => {
+    return `{"resource":${JSON.stringify(resource)},"scopeLogs":[{"scope":${JSON.stringify(scope)},"logRecords":[${logRecords.join()}]}]}`
+  })
+  return `{"resourceLogs":[${parts.join()}]}`
 }
 
 /** @type {(scope: OwnOptions['scope'], logger: string | null) => object} */

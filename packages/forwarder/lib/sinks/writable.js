@@ -32,8 +32,10 @@ class WritableSink {
 
   /** @type {(records: SinkRecord[], context: import('../options').SendContext) => Promise<object>} */
   async send (records, { signal }) {
-    const stream = this.#stream = this.#stream && isUsable(this.#stream) ? this.#stream : this.#create()
+    const stream = this.#stream && isUsable(this.#stream) ? this.#stream : this.#create()
+    if (typeof stream?.write !== 'function') throw misuse('writableSink: the function that makes the stream must return a Writable')
     if (!isUsable(stream)) throw unavailable('the stream has ended; give writableSink a function that makes a new one')
+    this.#stream = stream
     const format = this.#format ?? (stream.writableObjectMode ? ({ value }) => value : toLine)
     const { chunks, refused } = formatAll(records, format)
     const isText = !stream.writableObjectMode && chunks.every((chunk) => typeof chunk === 'string')
