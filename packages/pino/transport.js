@@ -4,7 +4,7 @@
 const { nextTick } = require('node:process')
 const { setTimeout } = require('node:timers')
 const { parentPort } = require('node:worker_threads')
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { warnOnce } = require('@millrace/log-writer')
 const { destination } = require('./lib/destination')
 
@@ -31,7 +31,7 @@ const RETRY_MS_MAX = 5000
 async function transport (options) {
   // pino and thread-stream add options of their own.
   const { folder, $context, pinoWillSendConfig, ...own } = /** @type {any} */ (options ?? {})
-  if (typeof folder !== 'string') throw misuse(`transport: expected the option folder, a path, got ${String(folder)}`)
+  if (typeof folder !== 'string') throw misuse(`transport: expected the option folder, a path, got ${reasonOf(folder)}`)
   const to = destination(folder, { ...own, onReport: warnOnce() })
   retryFlush(to)
   // In the next tick: thread-stream listens first, and misses no message.

@@ -2,7 +2,7 @@
 // From bytes to a value, and the check whether they are one. Every child is checked against its parent before it is
 // read, so damage is found, not followed.
 
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { firstNode, nextNode, addNode } = require('./key-tree')
 const { readInt, readDouble, readBoolnull, readExtension, inspectExtension } = require('./scalars')
 const {
@@ -165,7 +165,7 @@ function duplicateKey (key, offset) {
 function validate (buf, start = 0, end = buf.length) {
   requirePosition(buf, start)
   if (!Number.isInteger(end) || end < start || end > buf.length) {
-    throw misuse(`validate: end must be a position from ${start} to ${buf.length}, got ${String(end)}`)
+    throw misuse(`validate: end must be a position from ${start} to ${buf.length}, got ${reasonOf(end)}`)
   }
   return checkValue(asTextBuffer(buf), start, end, 0)
 }

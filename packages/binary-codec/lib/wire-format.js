@@ -5,7 +5,7 @@
 // A tag is one varint that holds a payload's length and type. Little-endian groups of 7 bits, the high bit set on all
 // but the last byte, never longer than needed: so a tag's size follows from its value, and no reader keeps state.
 
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 
 const STRING = 0
 const BUFFER = 1
@@ -192,7 +192,7 @@ function requirePosition (buf, start) {
   if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
   if (!Number.isInteger(start) || start < 0 || start > buf.length) {
     const hint = start === -1 ? ', which is what the seek functions give for "not found"' : ''
-    throw misuse(`start must be a position in the buffer, 0 to ${buf.length}, got ${String(start)}${hint}`)
+    throw misuse(`start must be a position in the buffer, 0 to ${buf.length}, got ${reasonOf(start)}${hint}`)
   }
 }
 
@@ -205,7 +205,7 @@ function requirePosition (buf, start) {
 function sliceRange (buf, start, end) {
   if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
   if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > buf.length) {
-    throw misuse(`expected a range inside a buffer of ${buf.length} bytes, got ${String(start)} to ${String(end)}`)
+    throw misuse(`expected a range inside a buffer of ${buf.length} bytes, got ${reasonOf(start)} to ${reasonOf(end)}`)
   }
   return buf.subarray(start, end)
 }

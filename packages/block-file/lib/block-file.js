@@ -3,7 +3,7 @@
 
 const { basename, dirname } = require('node:path')
 const { nextTick } = require('node:process')
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const {
   createObservable, Lifecycle, parseSignal, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE, toCallback, toPromise
 } = require('@millrace/flow')
@@ -250,7 +250,7 @@ class BlockFileHandle {
   _overwrite (bytes, position, isQuiet, cb) {
     this._change('write', cb, (cb) => {
       const buffer = toBuffer('write', bytes)
-      if (!isPosition(position)) throw misuse(`write: expected a whole position, got ${String(position)}`)
+      if (!isPosition(position)) throw misuse(`write: expected a whole position, got ${reasonOf(position)}`)
       this._writer.overwrite(buffer, position, isQuiet, cb)
     })
   }
@@ -258,7 +258,7 @@ class BlockFileHandle {
   /** Cuts the end off. A `size` above the file's changes nothing. @type {(size: number, cb: Callback<void>) => void} */
   truncate (size, cb) {
     this._change('truncate', cb, (cb) => {
-      if (!isPosition(size)) throw misuse(`truncate: expected a whole size, got ${String(size)}`)
+      if (!isPosition(size)) throw misuse(`truncate: expected a whole size, got ${reasonOf(size)}`)
       this._writer.truncate(size, cb)
     })
   }
@@ -592,7 +592,7 @@ class BlockFileHandle {
   /** @type {(name: string, start: number, end: number) => Error | null} */
   _whyNotRange (name, start, end) {
     if (!isPosition(start) || !isPosition(end) || start > end) {
-      return misuse(`${name}: expected whole positions, start <= end, got ${String(start)} to ${String(end)}`)
+      return misuse(`${name}: expected whole positions, start <= end, got ${reasonOf(start)} to ${reasonOf(end)}`)
     }
     return end > this.size.value ? rangeError(name, start, end, this._file) : null
   }
@@ -605,30 +605,30 @@ class BlockFileHandle {
  */
 // eslint-disable-next-line complexity -- a default for each option
 function parseOptions (path, options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`BlockFile: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`BlockFile: expected options, got ${reasonOf(options)}`)
   const {
     blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, initial = null,
     lock = false, lockTimeout = 0, mustExist = false, errorIfExists = false, storage = fileStorage, made = null
   } = options
-  if (!(path instanceof URL) && (typeof path !== 'string' || path === '')) throw misuse(`BlockFile: expected a path, got ${String(path)}`)
+  if (!(path instanceof URL) && (typeof path !== 'string' || path === '')) throw misuse(`BlockFile: expected a path, got ${reasonOf(path)}`)
   if (!Number.isSafeInteger(blockSize) || blockSize < 1) {
-    throw misuse(`BlockFile: blockSize must be a whole number of bytes, got ${String(blockSize)}`)
+    throw misuse(`BlockFile: blockSize must be a whole number of bytes, got ${reasonOf(blockSize)}`)
   }
-  if (flags !== 'r' && flags !== 'r+') throw misuse(`BlockFile: flags must be "r" or "r+", got ${String(flags)}`)
+  if (flags !== 'r' && flags !== 'r+') throw misuse(`BlockFile: flags must be "r" or "r+", got ${reasonOf(flags)}`)
   const isSize = typeof cache === 'number' && Number.isSafeInteger(cache) && cache >= 0 && cache <= CACHE_SIZE_MAX
   if (!isSize && !(cache instanceof SharedCache)) {
-    throw misuse(`BlockFile: cache must be from 0 to ${CACHE_SIZE_MAX} bytes, or a SharedCache, got ${String(cache)}`)
+    throw misuse(`BlockFile: cache must be from 0 to ${CACHE_SIZE_MAX} bytes, or a SharedCache, got ${reasonOf(cache)}`)
   }
   if (initial !== null && typeof initial !== 'function') throw misuse('BlockFile: initial must be a function')
   const isLock = typeof lock === 'object' && lock !== null && typeof lock.release === 'function'
   for (const [name, value] of Object.entries({ lock: isLock || lock, mustExist, errorIfExists })) {
-    if (typeof value !== 'boolean') throw misuse(`BlockFile: ${name} must be true or false, got ${String(value)}`)
+    if (typeof value !== 'boolean') throw misuse(`BlockFile: ${name} must be true or false, got ${reasonOf(value)}`)
   }
   if (errorIfExists && (mustExist || flags === 'r')) {
     throw misuse('BlockFile: errorIfExists makes a new file; leave out mustExist, and open it with flags "r+"')
   }
   if (typeof lockTimeout !== 'number' || !(lockTimeout >= 0)) {
-    throw misuse(`BlockFile: lockTimeout must be 0 or more milliseconds, got ${String(lockTimeout)}`)
+    throw misuse(`BlockFile: lockTimeout must be 0 or more milliseconds, got ${reasonOf(lockTimeout)}`)
   }
   if (typeof storage?.open !== 'function') throw misuse('BlockFile: storage must have the function open')
   const signal = options.signal === undefined ? null : parseSignal('BlockFile', options.signal)

@@ -1,7 +1,7 @@
 'use strict'
 // The mode of files that are made, where the user asks for one: a storage that makes every file with it, whatever for.
 
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 
 /** A log opens its own files again, to read and to write. */
 const OF_OWNER = 0o600
@@ -20,7 +20,7 @@ function parseFileMode (call, mode) {
   const isMode = typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= MODE_MAX
   if (isMode && (number & OF_OWNER) === OF_OWNER) return number
   throw misuse(`${call}: mode must be a file mode in octal, such as 0o640 or '640', in which the owner may read and write; ` +
-    `got ${typeof mode === 'string' ? `'${mode}'` : String(mode)}`)
+    `got ${typeof mode === 'string' ? `'${mode}'` : reasonOf(mode)}`)
 }
 
 /**

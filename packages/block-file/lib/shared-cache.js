@@ -2,7 +2,7 @@
 // One bound for the memory of many caches. A cache takes more as it is used. When the bound is reached, a cache that
 // was not used lately gives all of its memory back. If all of them are in use, those that have some memory get no more.
 
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 
 /** A cache begins with 64 KiB, so at least some have room. */
 const SIZE_MIN = 256 * 1024
@@ -20,7 +20,7 @@ class SharedMemory {
   /** @param {number} size  in bytes */
   constructor (size) {
     if (!Number.isSafeInteger(size) || size < SIZE_MIN || size > SIZE_MAX) {
-      throw misuse(`SharedCache: expected a size from ${SIZE_MIN} to ${SIZE_MAX} bytes, got ${String(size)}`)
+      throw misuse(`SharedCache: expected a size from ${SIZE_MIN} to ${SIZE_MAX} bytes, got ${reasonOf(size)}`)
     }
     this.size = size
   }

@@ -88,6 +88,9 @@ function parseNumber (what, value, byDefault, least) {
   throw misuse(`${what} must be a number, at least ${least}, got ${reasonOf(value)}`)
 }
 
+/** Of a value in a message, in UTF-16 units. */
+const SHOWN_LENGTH_MAX = 200
+
 /** A timer of Node.js that is to wait for longer fires at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
@@ -140,12 +143,15 @@ function countEdits (a, b) {
 }
 
 /**
- * The text of anything that was thrown or given, even if turning it into text throws.
+ * The text of anything that was thrown or given, even if turning it into text throws. Of a value that is no error only
+ * the beginning.
  * @type {(thrown: unknown) => string}
  */
 function reasonOf (thrown) {
   try {
-    return thrown instanceof Error ? `${thrown.message}` : String(thrown)
+    if (thrown instanceof Error) return `${thrown.message}`
+    const text = String(thrown)
+    return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text
   } catch {
     return 'a value that has no text'
   }

@@ -1,7 +1,7 @@
 'use strict'
 // The paths that an index is declared with; and all of them as one tree, which is walked along with a record.
 
-const { checkNames, misuse } = require('@millrace/errors')
+const { checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { parseWhere } = require('@millrace/where')
 
 /** More would make each record slow to index, and a run file large. */
@@ -38,7 +38,7 @@ const PATHS_MAX = 64
  */
 function parsePaths (paths) {
   if (!Array.isArray(paths) || paths.length === 0) {
-    throw misuse(`createIndex: expected a list of paths, got ${Array.isArray(paths) ? 'an empty one' : String(paths)}`)
+    throw misuse(`createIndex: expected a list of paths, got ${Array.isArray(paths) ? 'an empty one' : reasonOf(paths)}`)
   }
   if (paths.length > PATHS_MAX) throw misuse(`createIndex: an index may have ${PATHS_MAX} paths, got ${paths.length}`)
   const parsed = Array.from(paths, parsePath)
@@ -53,7 +53,7 @@ function parsePath (asked) {
   const isObject = asked !== null && typeof asked === 'object' && !Array.isArray(asked)
   if (isObject) checkNames('createIndex', asked, ['path', 'each', 'range'])
   const { path, each = false, range = false } = isObject ? asked : { path: asked }
-  if (typeof range !== 'boolean') throw misuse(`createIndex: range must be true or false, got ${String(range)}`)
+  if (typeof range !== 'boolean') throw misuse(`createIndex: range must be true or false, got ${reasonOf(range)}`)
   const inside = typeof each === 'boolean' ? (each ? [] : null) : parseSteps(each, 'createIndex: each')
   refuseBrackets(path)
   const steps = parseSteps(path)

@@ -1,7 +1,7 @@
 'use strict'
 // Which logs have an index, and of which fields of their values: what the option `index` says.
 
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { createIndex } = require('@millrace/index')
 const { jsonCodec } = require('@millrace/json-codec')
 
@@ -22,7 +22,7 @@ const OTLP_FIELDS = ['traceId', { path: 'severityNumber', range: true }, ['resou
  */
 function parseIndexes (option) {
   if (option === null) return new Map()
-  if (typeof option !== 'object') throw misuse(`ingest: index must be an object with the names of logs, got ${String(option)}`)
+  if (typeof option !== 'object') throw misuse(`ingest: index must be an object with the names of logs, got ${reasonOf(option)}`)
   const fields = Array.isArray(option) ? parseTexts(option) : /** @type {Record<string, Fields>} */ (option)
   return new Map(Object.entries(fields).map(([name, fields]) => [name, indexOf(name, fields)]))
 }
@@ -35,7 +35,7 @@ function parseTexts (texts) {
   const found = Object.create(null)
   for (const text of texts) {
     const [, name, field] = /^([^:]+)(?::(.+))?$/s.exec(String(text)) ?? []
-    if (name === undefined) throw misuse(`ingest: index: expected LOG:FIELD, such as orders:user.id; got ${String(text)}`)
+    if (name === undefined) throw misuse(`ingest: index: expected LOG:FIELD, such as orders:user.id; got ${reasonOf(text)}`)
     found[name] = [...found[name] ?? [], ...(field === undefined ? OTLP_FIELDS : [parseField(field)])]
   }
   return found
@@ -50,7 +50,7 @@ function parseField (text) {
 /** @type {(name: string, fields: Fields) => Index} */
 function indexOf (name, fields) {
   const wanted = fields === true ? OTLP_FIELDS : fields
-  if (!Array.isArray(wanted)) throw misuse(`ingest: index: expected a list of fields for ${name}, or true, got ${String(fields)}`)
+  if (!Array.isArray(wanted)) throw misuse(`ingest: index: expected a list of fields for ${name}, or true, got ${reasonOf(fields)}`)
   const { paths, open } = createIndex(wanted.map(ofRecord))
   // The log's own codec gives the bytes of a record.
   const codec = { value: { name: 'json', decode: jsonCodec.decode } }

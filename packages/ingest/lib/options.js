@@ -4,7 +4,7 @@
 const path = require('node:path')
 const { fileURLToPath } = require('node:url')
 const { fileStorage, parseFileMode, withFileMode } = require('@millrace/block-file')
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { parseIndexes } = require('./indexes')
 
 const ACKS = /** @type {const} */ (['buffered', 'written', 'synced'])
@@ -157,17 +157,17 @@ const INGEST = ['folder', 'limits', ...Object.keys(DEFAULTS)]
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseOptions (options) {
-  if (options === null || typeof options !== 'object') throw misuse(`ingest: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`ingest: expected options, got ${reasonOf(options)}`)
   const all = { ...DEFAULTS, ...options }
   const { ack, floor, rate, hosts, log, dictionary, index, keysFile, requireKeys, onReport } = all
   const { bufferMs, openLogs, cache } = all
-  for (const name of [ack, floor]) if (!ACKS.includes(name)) throw misuse(`ingest: ${String(name)} is no acknowledgement; use ${ACKS.join(', ')}`)
+  for (const name of [ack, floor]) if (!ACKS.includes(name)) throw misuse(`ingest: ${reasonOf(name)} is no acknowledgement; use ${ACKS.join(', ')}`)
   if (rate !== null && !(rate.count >= 1 && rate.windowMs >= 1)) throw misuse('ingest: rate must have a count and windowMs, both at least 1')
   if (hosts !== null && !Array.isArray(hosts)) throw misuse('ingest: hosts must be a list of names')
   for (const [name, value] of Object.entries({ dictionary, requireKeys })) {
-    if (typeof value !== 'boolean') throw misuse(`ingest: ${name} must be true or false, got ${String(value)}`)
+    if (typeof value !== 'boolean') throw misuse(`ingest: ${name} must be true or false, got ${reasonOf(value)}`)
   }
-  checkDictionary(dictionary, log)
+  checkLog(log, dictionary)
   const folder = parseFolder(options.folder)
   checkNames('limits', options.limits ?? {}, Object.keys(LIMITS))
   const limits = checkNumbers('limits', /** @type {Limits} */ ({ ...LIMITS, ...options.limits }))
@@ -190,9 +190,10 @@ function parseOptions (options) {
   }
 }
 
-/** @type {(dictionary: boolean, log: LogOptions) => void} */
-function checkDictionary (dictionary, { framing }) {
-  if (dictionary && framing === 'lines') throw misuse('ingest: lines cannot store a dictionary; leave dictionary or log.framing out')
+/** @type {(log: any, dictionary: boolean) => void} */
+function checkLog (log, dictionary) {
+  if (log === null || typeof log !== 'object') throw misuse(`ingest: log must be an object of options, got ${reasonOf(log)}`)
+  if (dictionary && log.framing === 'lines') throw misuse('ingest: lines cannot store a dictionary; leave dictionary or log.framing out')
 }
 
 /** @typedef {ReturnType<typeof parseOptions>} Options */
@@ -205,7 +206,7 @@ function parseStorage ({ storage = fileStorage, mode }) {
 /** @param {unknown} folder */
 function parseFolder (folder) {
   const text = folder instanceof URL ? fileURLToPath(folder) : folder
-  if (typeof text !== 'string' || text === '') throw misuse(`ingest: folder must be a path, got ${String(folder)}`)
+  if (typeof text !== 'string' || text === '') throw misuse(`ingest: folder must be a path, got ${reasonOf(folder)}`)
   return path.resolve(text)
 }
 
@@ -221,7 +222,7 @@ function checkNames (name, given, known) {
  */
 function checkNumbers (name, numbers) {
   for (const [key, value] of Object.entries(numbers)) {
-    if (typeof value !== 'number' || !(value >= 0)) throw misuse(`ingest: ${name}: ${key} must be a number from 0 on, got ${String(value)}`)
+    if (typeof value !== 'number' || !(value >= 0)) throw misuse(`ingest: ${name}: ${key} must be a number from 0 on, got ${reasonOf(value)}`)
   }
   return numbers
 }
@@ -236,7 +237,7 @@ function parseServerOptions (options) {
   if (accessLog !== undefined && !isAccessLog(accessLog)) {
     throw misuse('createIngest: accessLog must be a destination for pino, or a logger of pino')
   }
-  if (typeof host !== 'string') throw misuse(`createIngest: host must be an address, got ${String(host)}`)
+  if (typeof host !== 'string') throw misuse(`createIngest: host must be an address, got ${reasonOf(host)}`)
   return { ingest: /** @type {IngestOptions} */ (ofLogs), accessLog, host, ...checkNumbers('createIngest', numbers) }
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of a JetStreamLog and fills in the defaults.
 
-const { checkNames, misuse, parseNumber } = require('@millrace/errors')
+const { checkNames, misuse, parseNumber, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { RecordCodec } = require('@millrace/offset-log/composing')
 
@@ -68,14 +68,14 @@ const KNOWN = [...CONNECTING, 'stream', 'subject', 'codec', 'replicas', 'config'
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseOptions (options) {
-  if (options === null || typeof options !== 'object') throw misuse(`JetStreamLog: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`JetStreamLog: expected options, got ${reasonOf(options)}`)
   checkNames('JetStreamLog', options, KNOWN)
   const { stream, subject = stream, servers = '127.0.0.1:4222', filename, signal, monitor = [] } = options
   if (typeof stream !== 'string' || !STREAM_NAME.test(stream)) {
-    throw misuse(`JetStreamLog: stream must be a name without spaces, dots, slashes and wildcards, got ${String(stream)}`)
+    throw misuse(`JetStreamLog: stream must be a name without spaces, dots, slashes and wildcards, got ${reasonOf(stream)}`)
   }
   if (typeof subject !== 'string' || !SUBJECT.test(subject)) {
-    throw misuse(`JetStreamLog: subject must be a subject without wildcards, got ${String(subject)}`)
+    throw misuse(`JetStreamLog: subject must be a subject without wildcards, got ${reasonOf(subject)}`)
   }
   if (filename !== undefined && typeof filename !== 'string') throw misuse(`JetStreamLog: filename must be a path, got ${typeof filename}`)
   const timeoutMs = parseNumber('JetStreamLog: timeout', options.timeout, TIMEOUT_MS, 1)
@@ -113,20 +113,20 @@ function connectionOptions (options, servers) {
 /** For messages, without names and passwords. @type {(servers: unknown, stream: string) => string} */
 function placeOf (servers, stream) {
   const [first] = Array.isArray(servers) ? servers : [servers]
-  return `nats://${String(first).replace(/^[a-z]+:\/\//, '').replace(/^.*@/, '')}/${stream}`
+  return `nats://${reasonOf(first).replace(/^[a-z]+:\/\//, '').replace(/^.*@/, '')}/${stream}`
 }
 
 /** @param {unknown} replicas @returns {number | null}  null if it was not given */
 function parseReplicas (replicas) {
   if (replicas === undefined) return null
   if (Number.isInteger(replicas) && Number(replicas) >= 1 && Number(replicas) <= REPLICAS_MAX) return Number(replicas)
-  throw misuse(`JetStreamLog: replicas must be from 1 to ${REPLICAS_MAX}, got ${String(replicas)}`)
+  throw misuse(`JetStreamLog: replicas must be from 1 to ${REPLICAS_MAX}, got ${reasonOf(replicas)}`)
 }
 
 /** @param {unknown} monitor */
 function parseMonitor (monitor) {
   if (typeof monitor === 'string' && URL.canParse(monitor)) return monitor.replace(/\/+$/, '')
-  throw misuse(`JetStreamLog: monitor must be a URL such as http://127.0.0.1:8222, got ${String(monitor)}`)
+  throw misuse(`JetStreamLog: monitor must be a URL such as http://127.0.0.1:8222, got ${reasonOf(monitor)}`)
 }
 
 exports.parseOptions = parseOptions

@@ -60,7 +60,7 @@ const jsonCodec = Object.freeze({
   decodeRange (buf, start, end) {
     if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
     if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > buf.length) {
-      throw misuse(`expected a range inside a buffer of ${buf.length} bytes, got ${String(start)} to ${String(end)}`)
+      throw misuse(`expected a range inside a buffer of ${buf.length} bytes, got ${reasonOf(start)} to ${reasonOf(end)}`)
     }
     return parse(buf, start, end)
   },
@@ -105,10 +105,10 @@ const strictJsonCodec = Object.freeze({
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function createJsonCodec (options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`createJsonCodec: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`createJsonCodec: expected options, got ${reasonOf(options)}`)
   checkNames('createJsonCodec', options, ['strict'])
   const { strict = false } = options
-  if (typeof strict !== 'boolean') throw misuse(`createJsonCodec: strict must be true or false, got ${String(strict)}`)
+  if (typeof strict !== 'boolean') throw misuse(`createJsonCodec: strict must be true or false, got ${reasonOf(strict)}`)
   return strict ? strictJsonCodec : jsonCodec
 }
 

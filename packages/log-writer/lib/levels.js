@@ -1,7 +1,7 @@
 'use strict'
 // The levels of a writer: what is done with the records of each, and how many there were.
 
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 
 // More would be a mistake of the caller: they are all counted as one.
 const LEVEL_COUNT_MAX = 100
@@ -120,7 +120,7 @@ class Levels {
   /** Switches every level. @param {unknown} level  the least that is enabled */
   setLeast (level) {
     const number = typeof level === 'number' ? level : this.#found.get(level)?.number
-    if (number === undefined) throw misuse(`LogWriter: there is no level ${String(level)}; add it to the option levels`)
+    if (number === undefined) throw misuse(`LogWriter: there is no level ${reasonOf(level)}; add it to the option levels`)
     this.#least = number
     for (const one of this.#all) one.isEnabled = one.number >= number
   }

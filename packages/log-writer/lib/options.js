@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of a writer and fills in the defaults.
 
-const { checkNames, misuse } = require('@millrace/errors')
+const { checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 const { descriptor } = require('./standard-error')
 
@@ -93,16 +93,16 @@ const ELSEWHERE = Object.freeze({
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseOptions (options = {}, call = 'LogWriter') {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${reasonOf(options)}`)
   checkNames(call, options, optionNames, ELSEWHERE)
   const { whenFull = 'write-through', handleSignals = false } = options
   /** @type {{ encode: (value: any) => Uint8Array | string }} */
   const codec = options.codec ?? jsonCodec
   if (!WHEN_FULL.includes(whenFull)) {
-    throw misuse(`${call}: whenFull must be one of ${WHEN_FULL.join(', ')}, got ${String(whenFull)}`)
+    throw misuse(`${call}: whenFull must be one of ${WHEN_FULL.join(', ')}, got ${reasonOf(whenFull)}`)
   }
   if (typeof handleSignals !== 'boolean') {
-    throw misuse(`${call}: handleSignals must be true or false, got ${String(handleSignals)}`)
+    throw misuse(`${call}: handleSignals must be true or false, got ${reasonOf(handleSignals)}`)
   }
   if (typeof codec?.encode !== 'function') throw misuse(`${call}: codec must have the function encode`)
   return {
@@ -121,7 +121,7 @@ function parseLevels (call, { levels = LEVELS, eager = EAGER, protect = PROTECT,
   const isKnown = (/** @type {string} */ name) => Object.hasOwn(levels, name)
   parseLevelNumbers(call, levels)
   for (const [name, how] of Object.entries(eager)) {
-    if (!EAGERNESS.includes(how)) throw misuse(`${call}: eager.${name} must be written or synced, got ${String(how)}`)
+    if (!EAGERNESS.includes(how)) throw misuse(`${call}: eager.${name} must be written or synced, got ${reasonOf(how)}`)
   }
   // The defaults name levels that other tables of levels may not have.
   const named = [...eager === EAGER ? [] : Object.keys(eager), ...protect === PROTECT ? [] : protect]
@@ -135,7 +135,7 @@ function parseLevels (call, { levels = LEVELS, eager = EAGER, protect = PROTECT,
 /** @type {(call: string, levels: Record<string, number>) => Record<string, number>} */
 function parseLevelNumbers (call, levels) {
   for (const [name, number] of Object.entries(levels)) {
-    if (!Number.isFinite(number)) throw misuse(`${call}: levels.${name} must be a number, got ${String(number)}`)
+    if (!Number.isFinite(number)) throw misuse(`${call}: levels.${name} must be a number, got ${reasonOf(number)}`)
   }
   return levels
 }
@@ -158,13 +158,13 @@ function parseHelpers (call, options) {
  * @returns {Limits}
  */
 function parseLimits (name, given = {}, defaults) {
-  if (given === null || typeof given !== 'object') throw misuse(`${name} must be an object, got ${String(given)}`)
+  if (given === null || typeof given !== 'object') throw misuse(`${name} must be an object, got ${reasonOf(given)}`)
   checkNames(name, given, Object.keys(defaults))
   /** @type {any} */
   const limits = { ...defaults }
   for (const [key, value] of Object.entries(given)) {
     if (value === undefined) continue
-    if (typeof value !== 'number' || !(value >= 1)) throw misuse(`${name}.${key} must be 1 or more, got ${String(value)}`)
+    if (typeof value !== 'number' || !(value >= 1)) throw misuse(`${name}.${key} must be 1 or more, got ${reasonOf(value)}`)
     limits[key] = value
   }
   return limits

@@ -3,7 +3,7 @@
 
 const { clearImmediate, setImmediate } = require('node:timers')
 const { MessageChannel, threadId } = require('node:worker_threads')
-const { checkNames, misuse } = require('@millrace/errors')
+const { checkNames, misuse, reasonOf } = require('@millrace/errors')
 const {
   BELL, BELL_HALF, BELL_OFF, BELL_ON, CLOSED, CLOSING, DROPPED, DROPPED_FROM_COUNT, DROPPED_FROM_MS, DROPPED_SEEN,
   DROPPED_TO_MS, FINAL, FLUSH, FLUSHED, HEAD, LEVEL_COUNT_MAX, LEVEL_MASK, MORE, OWNER_THREAD, PUSHED, Ring, STATE,
@@ -261,7 +261,7 @@ function shareWriter (writer, options = {}) {
   const { size = SIZE, levels = LEVELS } = options
   if (typeof writer?.write !== 'function') throw misuse('shareWriter: expected a LogWriter')
   if (!(size >= SIZE_MIN && size <= SIZE_MAX && Number.isInteger(Math.log2(size)))) {
-    throw misuse(`shareWriter: size must be a power of two from ${SIZE_MIN} to ${SIZE_MAX}, got ${String(size)}`)
+    throw misuse(`shareWriter: size must be a power of two from ${SIZE_MIN} to ${SIZE_MAX}, got ${reasonOf(size)}`)
   }
   return new SharedWriter(writer, { size, levels })
 }

@@ -53,7 +53,7 @@ class Writer {
     checkNames('ThreadWriter', options, ['whenFull', 'eager', 'eagerMs', 'codec'])
     const { whenFull = 'wait', eager, eagerMs = 1000, codec = jsonCodec } = options
     if (whenFull !== 'wait' && whenFull !== 'drop-new') {
-      throw misuse(`ThreadWriter: whenFull must be wait or drop-new, got ${String(whenFull)}`)
+      throw misuse(`ThreadWriter: whenFull must be wait or drop-new, got ${reasonOf(whenFull)}`)
     }
     this.#isEagerByDefault = eager === undefined && channel.handlesSignals
     this.#options = { waits: whenFull === 'wait', eagerMs, codec }

@@ -198,7 +198,7 @@ function parsePosition (call, name, position) {
   }
   for (const [slot, seq] of Object.entries(position)) {
     if (!/^\d+$/.test(slot) || typeof seq !== 'number') {
-      throw misuse(`${call}: ${name} must have a seq for each slot, as the position of a stream has; got ${slot}: ${String(seq)}`)
+      throw misuse(`${call}: ${name} must have a seq for each slot, as the position of a stream has; got ${slot}: ${reasonOf(seq)}`)
     }
   }
   return /** @type {Position} */ (position)

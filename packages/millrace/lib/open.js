@@ -113,7 +113,7 @@ function open (path, options = {}) {
 function toIndex (index) {
   if (Array.isArray(index)) return require('@millrace/index').createIndex(index)
   if (index === undefined || typeof index?.open === 'function') return index
-  const got = index !== null && typeof index === 'object' ? 'an object' : String(index)
+  const got = index !== null && typeof index === 'object' ? 'an object' : reasonOf(index)
   throw misuse('open: index must be a list of paths, such as [\'type\', { path: \'price\', range: true }], or what createIndex ' +
     `returns; got ${got}`)
 }

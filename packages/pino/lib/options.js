@@ -156,7 +156,7 @@ function takeLog (target, options) {
 
 /** @param {unknown} target */
 function describeTarget (target) {
-  if (target === null || typeof target !== 'object') return String(target)
+  if (target === null || typeof target !== 'object') return reasonOf(target)
   return `an object with ${Object.keys(target).join(', ') || 'no members'}`
 }
 

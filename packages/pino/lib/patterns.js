@@ -60,7 +60,7 @@ function createRedactor (kinds = /** @type {PatternName[]} */ (KINDS), censor = 
   const unknown = Array.isArray(kinds) ? kinds.find((kind) => !KINDS.includes(kind)) : kinds
   if (unknown !== undefined) {
     const hint = /[.[*]/.test(String(unknown)) ? '. Paths belong in the option redact of pino itself' : ''
-    throw misuse(`destination: redact: there is no kind of secret ${String(unknown)}; there are ${KINDS.join(', ')}${hint}`)
+    throw misuse(`destination: redact: there is no kind of secret ${reasonOf(unknown)}; there are ${KINDS.join(', ')}${hint}`)
   }
   if (typeof censor !== 'string') throw misuse(`destination: redact: the censor must be a text, got ${reasonOf(censor)}`)
   const mark = JSON.stringify(censor).slice(1, -1)

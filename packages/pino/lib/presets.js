@@ -1,7 +1,7 @@
 'use strict'
 // Options for pino and for the destination that fit together, for some kinds of programs.
 
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { destination } = require('./destination')
 const { checkOptions } = require('./options')
 
@@ -80,7 +80,7 @@ const presets = {
  */
 function preset (name, target, options) {
   if (!Object.hasOwn(presets, name)) {
-    throw misuse(`preset: there is no ${String(name)}; there are ${Object.keys(presets).join(', ')}`)
+    throw misuse(`preset: there is no ${reasonOf(name)}; there are ${Object.keys(presets).join(', ')}`)
   }
   checkOptions(options, 'preset')
   const { logger, destination: { log, ...others } } = presets[name]

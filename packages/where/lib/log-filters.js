@@ -1,7 +1,7 @@
 'use strict'
 // Filters for the records of loggers: by time and by level; and what a few bytes of a record say without parsing it.
 
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { LEVEL_NAMES, toLevel } = require('./levels')
 
 /** @typedef {import('./where').AskedFilter} AskedFilter */
@@ -29,7 +29,7 @@ function timeFilter ({ since, until, path = [] }) {
 function toMs (time) {
   const ms = Number(time)
   if (Number.isFinite(ms) && Math.abs(ms) <= 8.64e15) return ms
-  throw misuse(`timeFilter: expected a Date or ms since 1970, got ${String(time)}`)
+  throw misuse(`timeFilter: expected a Date or ms since 1970, got ${reasonOf(time)}`)
 }
 
 /**
@@ -44,7 +44,7 @@ function levelFilter (level, { levels = {}, path = [] } = {}) {
   const least = own ?? (typeof level === 'number' ? level : toLevel(level)?.level)
   if (typeof least !== 'number' || Number.isNaN(least)) {
     const known = [...LEVEL_NAMES, ...Object.keys(levels)]
-    throw misuse(`There is no level ${String(level)}; there are ${known.join(', ')}, and numbers.`)
+    throw misuse(`There is no level ${reasonOf(level)}; there are ${known.join(', ')}, and numbers.`)
   }
   const byLevel = { path, level: { gte: least } }
   const names = Object.keys(levels)
