@@ -7,7 +7,9 @@ const tape = require('tape')
 const { toPromise } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { verify } = require('@millrace/repair')
-const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, isLongRun, newPath, temporaryFolder } = require('@millrace/testkit')
+const {
+  SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, isLongRun, newPath, temporaryFolder, until
+} = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { openRange, parseRange } = require('../lib/range')
 
@@ -201,7 +203,7 @@ tape('compact: appends, reads and live streams go on meanwhile, and deletions co
     }
     t.deepEqual(scanned.filter((seq) => seq < late), kept, 'a scan')
     await append(1)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await until(() => live.at(-1) === seqs.at(-1))
     await log.close()
     await reading
     t.deepEqual(live.filter((seq) => seq !== late), [...kept, ...seqs.slice(8000)], 'a live stream')
