@@ -165,7 +165,9 @@ tape('follow: a deletion that is half done shows the record deleted, not damage'
   // The writer stops after its journal, and half of the first chunk.
   const blocks = log._file.blocks
   const write = blocks.write.bind(blocks)
-  blocks.write = (bytes, position, cb) => write(bytes.subarray(0, 60), position, () => setTimeout(cb, 300))
+  let goOn
+  const stopped = new Promise((resolve) => { goOn = resolve })
+  blocks.write = (bytes, position, cb) => write(bytes.subarray(0, 60), position, () => stopped.then(() => cb()))
   const deleting = log.del([seqs[2], seqs[17]])
   await until(async () => (await failureOf(() => reader.get(seqs[17])))?.code === 'flumelog:deleted')
   t.equal((await failureOf(() => reader.get(seqs[2]))).code, 'flumelog:deleted')
@@ -178,6 +180,7 @@ tape('follow: a deletion that is half done shows the record deleted, not damage'
   t.equal((await collect(late.stream())).length, 28)
   await late.close()
   await reader.close()
+  goOn()
   await deleting
 })
 
