@@ -6,7 +6,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, newPath, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, newPath, temporaryFolder, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
@@ -97,8 +97,7 @@ tape('segments: few files are open, whatever is read and left', async (t) => {
   const left = seqs.map((seq) => log.stream({ gte: seq, seqs: false })[Symbol.asyncIterator]())
   for (const [i, iterator] of left.entries()) t.equal((await iterator.next()).value, i)
   t.deepEqual(await log.getMany(seqs), seqs.map((_, i) => i))
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  t.ok(countOpen() <= 3 + 1, `${countOpen()} files are open`)
+  await until(() => countOpen() <= 3 + 1)
   t.equal((await left[0].next()).value, 1, 'a stream whose segment was closed goes on')
   t.equal((await left[28].next()).value, 29)
   await log.close()
