@@ -2,12 +2,11 @@
 'use strict'
 // Looks at the log of a box at rest, and tells what is in it.
 
-const { execFile } = require('node:child_process')
-const path = require('node:path')
+const { command } = require('./command')
 const { checkRead, checkView, listView, scan } = require('./reads')
 const { openLog, pathOf } = require('./settings')
+const { shipFrom } = require('./shipper')
 
-const COMMAND = path.join(path.dirname(require.resolve('millrace/package.json')), 'bin', 'millrace.js')
 const READ_COUNT = 12
 
 async function run (life) {
@@ -24,6 +23,8 @@ async function run (life) {
   if (log.index) await life.step('index', log.index.ready())
   for (let i = 0; i < READ_COUNT; i++) await checkRead(life, log)
   const list = await checkView(life, log, log.view(listView))
+  life.isStopping = true
+  await shipFrom(life, log)
   await life.step('close', log.close())
   await verify(life, file)
   // Of few records there may be none.
@@ -36,15 +37,4 @@ async function run (life) {
 
 const verify = (life, file) => command(life, 'verify', file)
 
-/** @returns {Promise<string>} what it prints */
-function command (life, ...args) {
-  return life.step(args.join(' '), new Promise((resolve) => {
-    execFile(process.execPath, [COMMAND, ...args], async (err, stdout, stderr) => {
-      if (err) await life.fault(`millrace ${args.join(' ')} ended with ${err.code ?? err.signal}: ${stdout} ${stderr}`)
-      resolve(stdout)
-    })
-  }))
-}
-
-exports.command = command
 exports.run = run

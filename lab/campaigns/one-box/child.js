@@ -7,6 +7,8 @@ const { Life } = require('./life')
 const ROLES = {
   writer: './writer',
   follower: './follower',
+  shipper: './shipper',
+  visitor: './visitor',
   checker: './checker'
 }
 

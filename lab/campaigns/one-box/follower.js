@@ -13,7 +13,7 @@ async function run (life) {
 
 /** @returns whether it is over: what a killed writer left of a batch of lines may have been seen, and is cut then */
 async function follow (life) {
-  const log = await openFollower(life)
+  const log = await openReader(life)
   if (log === null) return true
   await life.tell({ opened: true })
   const state = { life, log, live: [], from: log.since.value, skips: false, isOver: false, isReplaced: false }
@@ -48,7 +48,7 @@ async function readOn (state) {
 }
 
 /** @returns an open log; null if it was stopped before there was one */
-async function openFollower (life) {
+async function openReader (life) {
   const { folder, setting, options } = life
   while (!life.isStopping) {
     const log = openLog(folder, setting, options, { flags: 'r' })
@@ -112,4 +112,5 @@ async function checkLive (state) {
   if (missing.length > 0) await life.fault(`live: ${missing.length} records are missing, from ${missing[0].seq} on; after ${from}`)
 }
 
+exports.openReader = openReader
 exports.run = run

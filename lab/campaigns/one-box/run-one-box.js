@@ -59,8 +59,10 @@ class Box {
 
   async runRound () {
     const { random } = this
-    const roles = ['writer', 'follower', 'follower']
+    const roles = ['writer', 'follower', ['follower', 'shipper', 'visitor'][random(3)], ['shipper', 'visitor'][random(2)]]
     roles.forEach((role, slot) => this.#begin(slot, role))
+    // What a busy machine needs to begin with is not counted.
+    while (!this.#children.get(0).said.opened && this.faults.length === 0) await sleep(20)
     const end = Date.now() + this.roundMs
     while (Date.now() < end && this.faults.length === 0) {
       await sleep(random(200))
@@ -79,7 +81,7 @@ class Box {
     const chosen = random(10)
     if (chosen < 2) {
       // Most of them live until they have begun.
-      if (!child.said.opened && random(5) > 0) return
+      if (!child.said.opened && random(20) > 0) return
       const { role } = child
       await this.#kill(slot)
       this.#begin(slot, role)

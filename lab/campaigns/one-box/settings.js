@@ -51,6 +51,7 @@ function openLog (folder, setting, { fsync, paths, tuning, segmentSize }, others
   return open(pathOf(folder, setting), { fsync, ...index, ...ofFolder, ...others })
 }
 
+exports.FILES = FILES
 exports.chooseOptions = chooseOptions
 exports.chooseSetting = chooseSetting
 exports.openLog = openLog

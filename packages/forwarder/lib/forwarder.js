@@ -281,12 +281,14 @@ class LogForwarder {
   }
 
   async #forward () {
+    await this.#progress.learnId()
     await this.#askSink()
     this.#hasBegun = true
     while (await this.#control.mayGoOn()) {
       this.#watch?.throwIfClosed()
       const batch = await this.#gather()
       if (batch !== null) {
+        await this.#progress.learnId()
         const begin = await this.#delivery.deliver(batch)
         if (begin !== null) await this.#beginAt(begin)
       } else if (this.#control.isClosing && this.#isDrained) {

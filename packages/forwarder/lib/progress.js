@@ -80,6 +80,14 @@ class Progress {
     await this.#save(position)
   }
 
+  /** A text file that was new when it was opened has an id once it has a line. */
+  async learnId () {
+    const { log, step } = this.position
+    if (log !== null || step > 0) return
+    const { id = null, epoch = null } = await this.#log.stats()
+    if (id !== null) await this.#save({ ...this.position, log: id, epoch })
+  }
+
   async sync () {
     const { seq } = this.position
     this.#syncedMs = performance.now()

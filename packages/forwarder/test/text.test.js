@@ -4,8 +4,9 @@
 
 const fs = require('node:fs')
 const tape = require('tape')
-const { createRandom, failureOf, inQuickRuns, newPath, until } = require('@millrace/testkit')
+const { collect, createRandom, failureOf, inQuickRuns, newPath, until } = require('@millrace/testkit')
 const { createCollector, forward, kindsOf, makeLog, range } = require('./helpers')
+const { shipTo } = require('./ship-helpers')
 
 const ROUNDS = inQuickRuns(20)
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
@@ -153,4 +154,28 @@ tape(`text: whatever is done to the file between runs, each line that it has aft
     }
   }
   t.pass(`${ROUNDS} files`)
+})
+
+tape('text: a forwarder that began before the first line was there names its log as the next one does', async (t) => {
+  const file = newPath('events.jsonl')
+  fs.writeFileSync(file, '')
+  const log = openLines(file, 'r')
+  const target = makeLog({}, newPath('target'))
+  const shipper = shipTo(log, target)
+  await shipper.drained()
+  const writer = openLines(file)
+  for (const n of range(0, 10)) await writer.append({ n })
+  await log.refresh()
+  await shipper.drained()
+  const { id } = await writer.stats()
+  t.deepEqual((await collect(target.stream({ seqs: false }))).map(({ log }) => log), Array(10).fill(id))
+  await shipper.close()
+  await log.close()
+  await writer.append({ n: 10 })
+  const again = shipTo(writer, target)
+  await again.drained()
+  t.equal((await again.verify()).isSame, true)
+  await again.close()
+  await writer.close()
+  await target.close()
 })

@@ -198,9 +198,11 @@ class Log extends BaseLog {
   async #describe () {
     const { segments } = this.#core
     const stats = await segments.last.log.stats()
+    // A reader may have come to a new segment of lines before it has a name.
+    const id = stats.id ?? segments.before(segments.last)?.source?.id?.toString('hex') ?? null
     // Each file of lines counts its own epochs. Its base is far above the epochs of the one before.
     const epoch = stats.epoch === null ? null : segments.last.base + stats.epoch
-    return { ...stats, epoch, since: this.since.value, segmentCount: segments.fileCount }
+    return { ...stats, id, epoch, since: this.since.value, segmentCount: segments.fileCount }
   }
 
   /**

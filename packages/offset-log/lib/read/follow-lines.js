@@ -7,6 +7,7 @@
 
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { replacedError } = require('../errors')
+const { peekSums } = require('../recover/identify')
 const { findLineStart, LinesReader } = require('./lines-reader')
 
 /** So much of what was read last is compared, in bytes. */
@@ -49,6 +50,8 @@ class LinesFollower {
       const reader = new LinesReader(store, { from: before, stop: end, reverse: true, skipsDamage: true }, end)
       const { count, seqs } = await promisesOf(reader).next(end)
       if (count > 0) file.writtenSince = seqs[0]
+      // The file may have been new when it was opened: its writer names the log before it writes a line.
+      store.noted ??= await peekSums(blocks.realPath, file.storage)
       store.setEnd(end)
       await this.remember()
     }

@@ -1,0 +1,44 @@
+// @ts-nocheck
+'use strict'
+// Ships the log of the box into another one, which has each record once, in order.
+
+const path = require('node:path')
+const { setTimeout: sleep } = require('node:timers/promises')
+const { collect } = require('@millrace/testkit')
+const { ship } = require('@millrace/forwarder')
+const { open } = require('millrace')
+const { openReader } = require('./follower')
+const { isRight } = require('./records')
+
+const TARGET = 'shipped.log'
+const LOOK_MS = 20
+
+async function run (life) {
+  const log = await openReader(life)
+  if (log === null) return
+  await life.tell({ opened: true })
+  await shipFrom(life, log)
+  await life.step('close', log.close())
+}
+
+/** Until it is stopped; then all that the log has is there. */
+async function shipFrom (life, log) {
+  const target = open(path.join(life.folder, TARGET), { fsync: life.options.fsync, lockTimeout: 5000 })
+  await life.step('open the target', target.ready())
+  const reports = []
+  const shipper = ship(log, target, { name: 'ship', lagMs: 50, onReport: (report) => reports.push(report) })
+  await life.step('begin to ship', shipper.ready())
+  while (!life.isStopping) await sleep(LOOK_MS)
+  await life.step('ship', shipper.drained())
+  const { isSame, counts, differences } = await life.step('compare', shipper.verify())
+  const told = JSON.stringify({ counts, differences: differences.slice(0, 5), reports })
+  if (!isSame && life.setting.drops === 'none') await life.fault(`the target is not the source: ${told}`)
+  await life.step('close the shipper', shipper.close())
+  const copies = await life.step('read the target', collect(target.stream({ seqs: false })))
+  const wrong = copies.findIndex(({ seq, value }, i) => !isRight(value) || (i > 0 && seq <= copies[i - 1].seq))
+  if (wrong >= 0) await life.fault(`the target has ${JSON.stringify(copies[wrong]).slice(0, 200)} at ${wrong}: ${told}`)
+  await life.step('close the target', target.close())
+}
+
+exports.run = run
+exports.shipFrom = shipFrom
