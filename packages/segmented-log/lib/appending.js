@@ -88,7 +88,7 @@ class Appending {
     if (this.#rolling === null && !this.#isFull(size)) {
       if (this.#fits(records, size)) return this.#appendTo(segments.last, records, size, cb, givesSeqs)
       // If the next segment could not be made, it is tried again later.
-      if (this.#retryAtMs > 0) return this.#refuse(size, cb, this.#noRoom('append'))
+      if (performance.now() < this.#retryAtMs) return this.#refuse(size, cb, this.#noRoom('append'))
     }
     this.#queue.push({ records, size, cb, givesSeqs })
     if (this.#rolling === null) this.roll().catch(() => {})

@@ -152,3 +152,21 @@ for (const fsync of ['always', 'interval', 'never']) {
     t.pass('at each write of the sums')
   })
 }
+
+tape('segmented storage: a log of lines that could not list its folder nor make the next segment appends again a second later', async (t) => {
+  let isFailing = true
+  let listingCount = 0
+  const decide = ({ name, path }) => {
+    const isHit = name === 'listFolder' ? listingCount++ > 0 : path.endsWith('.jsonl.new') && path.includes('/0000000000000001-')
+    return isFailing && isHit ? { code: 'EMFILE' } : {}
+  }
+  const log = SegmentedLog(FOLDER, { storage: new SimulatedDisk({ decide }).storage, framing: 'lines', maxSize: 1e9, ...OPTIONS })
+  await log.append(Buffer.from('a'))
+  t.equal((await failureOf(() => log.roll()))?.code, 'EMFILE')
+  t.equal((await failureOf(() => log.append(Buffer.from('b'))))?.code, 'ERR_LOG_NOT_READY', 'nobody knows what the folder has')
+  isFailing = false
+  await new Promise((resolve) => setTimeout(resolve, 1100))
+  await log.append(Buffer.from('c'))
+  t.deepEqual(await namesOf(log), ['a', 'c'])
+  await log.close()
+})
