@@ -4,6 +4,7 @@
 
 const { performance } = require('node:perf_hooks')
 const { setImmediate, setTimeout, clearTimeout } = require('node:timers')
+const { LogError } = require('@millrace/errors')
 const { Turns } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
 const { RECORDS_MAX } = require('./block')
@@ -111,6 +112,8 @@ class LogIndex {
   #failure = null
   #isClosed = false
   #isPaused = false
+  /** Those who wait until a compaction, or the index, has ended. @type {Array<(value?: undefined) => void>} */
+  #resumed = []
   /** Of a log with conditional appends. @type {RecentKeys | null} */
   #recent = null
 
@@ -274,6 +277,7 @@ class LogIndex {
       if (hasChanged) await this.#folder.empty(runs)
     } finally {
       this.#isPaused = false
+      this.#resume()
       this.#recent?.stop()
       this.#wake(0)
     }
@@ -300,6 +304,14 @@ class LogIndex {
     if (this.#host.isReadOnly) await this.#loads.run(async () => { if (!this.#isClosed) await this.#load() })
   }
 
+  async #untilResumed () {
+    await new Promise((/** @type {(value?: undefined) => void} */ resolve) => { this.#resumed.push(resolve) })
+  }
+
+  #resume () {
+    for (const tell of this.#resumed.splice(0)) tell()
+  }
+
   /** Waits until all that is readable now is in the index, and what is durable is in runs. */
   async ready () {
     // A log that grows as fast as it is indexed has no end but that of now.
@@ -307,11 +319,14 @@ class LogIndex {
     await this.#opened
     this.#failure = null
     await this.#loadAgain()
-    while (!this.#isClosed && !this.#isPaused) {
-      await this.#reached(end)
-      if (this.#indexer.nextGap(end) === null || this.#failure !== null) break
+    while (!this.#isClosed) {
+      // A compaction removes all that is there.
+      if (this.#isPaused) await this.#untilResumed()
+      else await this.#reached(end)
+      if ((!this.#isPaused && this.#indexer.nextGap(end) === null) || this.#failure !== null) break
     }
-    if (this.#failure !== null && !this.#isClosed) throw this.#failure
+    if (this.#isClosed) throw closedError(this.#host.folder)
+    if (this.#failure !== null) throw this.#failure
   }
 
   /** As `ready`; and then the last records are in a run too, however few they are: for who closes the log then. */
@@ -351,6 +366,7 @@ class LogIndex {
   /** Ends the background work, and closes the files. */
   async close () {
     this.#isClosed = true
+    this.#resume()
     this.#recent?.stop(true)
     if (this.#timer !== null) clearTimeout(this.#timer)
     const runs = this.#indexer.reset()
@@ -476,6 +492,11 @@ class LogIndex {
     await indexer.fill(gap)
     return true
   }
+}
+
+/** @param {string} folder */
+function closedError (folder) {
+  return new LogError('ERR_LOG_CLOSED', `index.ready: the index in ${folder} was closed or dropped before it was complete; open the log again`)
 }
 
 exports.LogIndex = LogIndex

@@ -457,14 +457,17 @@ tape('faults: a read that goes on while runs are merged, or the index is closed'
     const log = makeLog(random, 3000)
     const index = open(log, PATHS, { ...TUNING, fanOut: 4 })
     await index.ready()
-    for (const end of [() => appendSome(log, random, 400), () => index.close()]) {
+    const appends = async () => {
+      await appendSome(log, random, 400)
+      await index.ready()
+    }
+    for (const end of [appends, () => index.close()]) {
       const where = { path: 'tags', includes: 'w' }
       const range = { reverse, to: log.end }
       const parts = index.parts(where, range)
       const expected = log.find(where, range)
       const [first] = [parts.next().value]
       await end()
-      if (!index.isClosed) await index.ready()
       t.deepEqual(log.findIn([first, ...parts], where, range), expected)
     }
   }

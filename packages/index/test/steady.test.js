@@ -5,6 +5,7 @@
 
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
+const { failureOf } = require('@millrace/testkit')
 const { createIndex } = require('..')
 const { MemoryLog } = require('./memory-log')
 
@@ -98,11 +99,44 @@ tape('steady: ready ends if the index is closed, dropped or fails meanwhile', as
     const { index } = open(10 * BLOCK, BLOCK)
     const ready = index.ready()
     await new Promise(setImmediate)
-    await Promise.all([index[end](), ready])
-    t.pass(end)
+    const [err] = await Promise.all([failureOf(() => ready), index[end]()])
+    t.equal(err?.code, 'ERR_LOG_CLOSED', end)
   }
   const { log, index } = open(10 * BLOCK, BLOCK)
   log.scanRaw = async () => { throw new Error('mine') }
   t.match(await index.ready().then(() => 'ended', ({ message }) => message), /mine/)
+  await index.close()
+})
+
+tape('steady: ready during a compaction waits for it, and the index is complete then', async (t) => {
+  const { log, index } = open(10 * BLOCK, 0)
+  for (const isChanged of [true, false]) {
+    await index.ready()
+    index.compacting()
+    let hasEnded = false
+    const ready = index.ready().then(() => { hasEnded = true })
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+    t.notOk(hasEnded, 'it waits')
+    if (isChanged) log.compact()
+    await index.compacted(isChanged)
+    await ready
+    t.ok(index.status().isReady, `the log was ${isChanged ? '' : 'not '}changed`)
+  }
+  index.compacting()
+  const ready = failureOf(() => index.ready())
+  await Promise.all([index.close(), index.compacted(false)])
+  t.equal((await ready)?.code, 'ERR_LOG_CLOSED')
+})
+
+tape('steady: ready that a compaction overtakes is complete, too', async (t) => {
+  const { log, index } = open(10 * BLOCK, 1)
+  const ready = index.ready()
+  while (log.scans < 2) await new Promise(setImmediate)
+  const { end } = log
+  index.compacting()
+  log.compact()
+  await index.compacted()
+  await ready
+  t.ok(endOfRuns(log, index) >= end - 2 * BLOCK, 'what was readable before is in the index again')
   await index.close()
 })
