@@ -12,7 +12,7 @@
 
 const path = require('node:path')
 const { nextTick } = require('node:process')
-const { LogError } = require('@millrace/errors')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { promisesOf, toCallback } = require('@millrace/flow')
 const { close, open } = require('./open')
 
@@ -86,6 +86,7 @@ class Folder {
    * @param {(err: LogError) => void} [onMoved]  called once, when it is found that the path leads elsewhere
    */
   constructor (storage, folder, onMoved = () => {}) {
+    if (storage === null || typeof storage !== 'object') throw misuse(`expected a storage, got ${reasonOf(storage)}`)
     this.#onMoved = onMoved
     this.#inner = storage
     this.path = this.#realPath = folder

@@ -229,6 +229,7 @@ function checkNumbers (name, numbers) {
 
 /** @param {ServerOptions} options */
 function parseServerOptions (options) {
+  if (options === null || typeof options !== 'object') throw misuse(`createIngest: expected options, got ${reasonOf(options)}`)
   const { accessLog, ...rest } = options
   checkNames('createIngest', rest, [...INGEST, ...Object.keys(SERVER)])
   const own = Object.fromEntries(Object.entries(rest).filter(([key]) => Object.hasOwn(SERVER, key)))

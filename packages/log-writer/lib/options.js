@@ -118,22 +118,30 @@ function parseOptions (options = {}, call = 'LogWriter') {
 
 /** @param {string} call  @param {LogWriterOptions} options */
 function parseLevels (call, { levels = LEVELS, eager = EAGER, protect = PROTECT, level = -Infinity, handleSignals }) {
-  const isKnown = (/** @type {string} */ name) => Object.hasOwn(levels, name)
+  const isKnown = (/** @type {unknown} */ name) => typeof name === 'string' && Object.hasOwn(levels, name)
+  checkObject(`${call}: eager`, eager)
   parseLevelNumbers(call, levels)
   for (const [name, how] of Object.entries(eager)) {
     if (!EAGERNESS.includes(how)) throw misuse(`${call}: eager.${name} must be written or synced, got ${reasonOf(how)}`)
   }
+  if (!Array.isArray(protect)) throw misuse(`${call}: protect must be a list of levels, got ${reasonOf(protect)}`)
   // The defaults name levels that other tables of levels may not have.
   const named = [...eager === EAGER ? [] : Object.keys(eager), ...protect === PROTECT ? [] : protect]
-  const unknown = named.find((name) => !isKnown(name))
-  if (unknown !== undefined) throw misuse(`${call}: there is no level ${unknown}; add it to the option levels`)
+  const index = named.findIndex((name) => !isKnown(name))
+  if (index !== -1) throw misuse(`${call}: there is no level ${reasonOf(named[index])}; add it to the option levels`)
   /** @type {Eagerness | null} */
   const eagerByDefault = handleSignals ? 'written' : null
   return { levels, eager, eagerByDefault, protect, level }
 }
 
+/** @type {(what: string, value: unknown) => void} */
+function checkObject (what, value) {
+  if (value === null || typeof value !== 'object') throw misuse(`${what} must be an object, got ${reasonOf(value)}`)
+}
+
 /** @type {(call: string, levels: Record<string, number>) => Record<string, number>} */
 function parseLevelNumbers (call, levels) {
+  checkObject(`${call}: levels`, levels)
   for (const [name, number] of Object.entries(levels)) {
     if (!Number.isFinite(number)) throw misuse(`${call}: levels.${name} must be a number, got ${reasonOf(number)}`)
   }
@@ -158,7 +166,7 @@ function parseHelpers (call, options) {
  * @returns {Limits}
  */
 function parseLimits (name, given = {}, defaults) {
-  if (given === null || typeof given !== 'object') throw misuse(`${name} must be an object, got ${reasonOf(given)}`)
+  checkObject(name, given)
   checkNames(name, given, Object.keys(defaults))
   /** @type {any} */
   const limits = { ...defaults }

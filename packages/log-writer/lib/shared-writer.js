@@ -257,10 +257,11 @@ function add (total, more) {
  *   power of two, 1 MiB by default. `levels` as those of the writer
  */
 function shareWriter (writer, options = {}) {
+  if (options === null || typeof options !== 'object') throw misuse(`shareWriter: expected options, got ${reasonOf(options)}`)
   checkNames('shareWriter', options, ['size', 'levels'])
   const { size = SIZE, levels = LEVELS } = options
   if (typeof writer?.write !== 'function') throw misuse('shareWriter: expected a LogWriter')
-  if (!(size >= SIZE_MIN && size <= SIZE_MAX && Number.isInteger(Math.log2(size)))) {
+  if (!(typeof size === 'number' && size >= SIZE_MIN && size <= SIZE_MAX && Number.isInteger(Math.log2(size)))) {
     throw misuse(`shareWriter: size must be a power of two from ${SIZE_MIN} to ${SIZE_MAX}, got ${reasonOf(size)}`)
   }
   return new SharedWriter(writer, { size, levels })

@@ -158,7 +158,7 @@ function withCallback (call) {
 
 /** The framing that a new file of this name gets. @type {(path: string | URL) => 'lines' | 'checked'} */
 function framingOf (path) {
-  return /\.(jsonl|ndjson)$/i.test(String(path)) ? 'lines' : 'checked'
+  return /\.(jsonl|ndjson)$/i.test(path instanceof URL || typeof path === 'string' ? `${path}` : '') ? 'lines' : 'checked'
 }
 
 /**

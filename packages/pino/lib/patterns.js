@@ -59,7 +59,7 @@ const NETWORKS = /^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{
 function createRedactor (kinds = /** @type {PatternName[]} */ (KINDS), censor = '[Redacted]') {
   const unknown = Array.isArray(kinds) ? kinds.find((kind) => !KINDS.includes(kind)) : kinds
   if (unknown !== undefined) {
-    const hint = /[.[*]/.test(String(unknown)) ? '. Paths belong in the option redact of pino itself' : ''
+    const hint = /[.[*]/.test(reasonOf(unknown)) ? '. Paths belong in the option redact of pino itself' : ''
     throw misuse(`destination: redact: there is no kind of secret ${reasonOf(unknown)}; there are ${KINDS.join(', ')}${hint}`)
   }
   if (typeof censor !== 'string') throw misuse(`destination: redact: the censor must be a text, got ${reasonOf(censor)}`)

@@ -79,7 +79,7 @@ const presets = {
  * @returns {[LoggerOptions, import('./destination').Destination<any>]}  the arguments of `pino`
  */
 function preset (name, target, options) {
-  if (!Object.hasOwn(presets, name)) {
+  if (typeof name !== 'string' || !Object.hasOwn(presets, name)) {
     throw misuse(`preset: there is no ${reasonOf(name)}; there are ${Object.keys(presets).join(', ')}`)
   }
   checkOptions(options, 'preset')

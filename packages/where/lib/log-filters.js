@@ -20,14 +20,15 @@ const { LEVEL_NAMES, toLevel } = require('./levels')
  * @param {TimeRange} range
  * @returns {AskedFilter}
  */
-function timeFilter ({ since, until, path = [] }) {
+function timeFilter (range) {
+  const { since, until, path = [] } = range ?? {}
   const time = { ...(since !== undefined && { gte: toMs(since) }), ...(until !== undefined && { lt: toMs(until) }) }
   return { path, time }
 }
 
-/** @param {Date | number} time */
+/** @param {unknown} time */
 function toMs (time) {
-  const ms = Number(time)
+  const ms = typeof time === 'symbol' || (typeof time === 'object' && !(time instanceof Date)) ? NaN : Number(time)
   if (Number.isFinite(ms) && Math.abs(ms) <= 8.64e15) return ms
   throw misuse(`timeFilter: expected a Date or ms since 1970, got ${reasonOf(time)}`)
 }

@@ -88,6 +88,7 @@ function createSink (source, target, refill) {
  */
 function ship (log, target, options = {}) {
   checkTarget('ship', log, target)
+  if (options === null || typeof options !== 'object') throw misuse(`ship: expected options, got ${reasonOf(options)}`)
   if (Object.hasOwn(options, 'sink')) throw misuse('ship: there is no option sink; the target takes its place')
   return new Shipper(log, target, options)
 }

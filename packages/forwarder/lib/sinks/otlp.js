@@ -67,7 +67,7 @@ function otlpSink (url, options = {}) {
   if (resource === null || typeof resource !== 'object') throw misuse('otlpSink: resource must be an object of attributes')
   if (scope !== undefined && typeof scope?.name !== 'string') throw misuse('otlpSink: scope must have a name')
   if (map !== undefined && typeof map !== 'function') throw misuse('otlpSink: map must be a function')
-  if (!Object.hasOwn(WRITERS, encoding)) throw misuse(`otlpSink: encoding must be one of ${Object.keys(WRITERS).join(', ')}`)
+  if (typeof encoding !== 'string' || !Object.hasOwn(WRITERS, encoding)) throw misuse(`otlpSink: encoding must be one of ${Object.keys(WRITERS).join(', ')}`)
   const describe = (/** @type {Buffer} */ body) => readStatus(encoding, body) ?? String(body)
   const http = new HttpPost('otlpSink', addPath(url), httpOptions, describe)
   const { writeRecord, writeRequest } = WRITERS[encoding]
@@ -91,7 +91,7 @@ function otlpSink (url, options = {}) {
 
 /** @param {string | URL} url */
 function addPath (url) {
-  if (!URL.canParse(String(url))) return url
+  if (!(url instanceof URL) && !(typeof url === 'string' && URL.canParse(url))) return url
   const parsed = new URL(url)
   if (parsed.pathname === '/') parsed.pathname = PATH
   return parsed
