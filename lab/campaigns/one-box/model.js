@@ -46,6 +46,7 @@ class Model {
     return faults
   }
 
+  /** As it is now, for when a copy of the log that is made now comes back. */
   copy () {
     return Object.assign(new Model(this), structuredClone({ ...this }))
   }

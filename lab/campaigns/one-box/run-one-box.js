@@ -47,9 +47,12 @@ class Box {
   #children = new Map()
   #lives = 0
   #isFirstRound = true
+  /** What the writers had told when all was copied. @type {Model | null} */
+  #copied = null
 
   constructor (folder, { seed, roundMs, kind, print = () => {} }) {
     this.folder = folder
+    this.copyFolder = temporaryFolder()
     this.roundMs = roundMs
     this.print = print
     this.random = createRandom(seed)
@@ -70,6 +73,7 @@ class Box {
     }
     await Promise.all(Array.from(this.#children.keys(), (slot) => this.#end(slot)))
     if (this.faults.length === 0) await this.#check()
+    if (this.faults.length === 0) this.#copyOrRestore()
     this.#isFirstRound = false
   }
 
@@ -91,6 +95,20 @@ class Box {
       child.kill('SIGCONT')
     } else if (child.role === 'follower') {
       this.#ask(child)
+    }
+  }
+
+  /** All is at rest, and so is a copy of it. */
+  #copyOrRestore () {
+    const { random, folder, copyFolder: copy } = this
+    if (this.#copied === null || random(3) === 0) {
+      fs.rmSync(copy, { recursive: true })
+      fs.cpSync(folder, copy, { recursive: true, preserveTimestamps: true })
+      this.#copied = this.model.copy()
+    } else if (random(2) === 0) {
+      fs.rmSync(folder, { recursive: true })
+      fs.cpSync(copy, folder, { recursive: true, preserveTimestamps: true })
+      this.model = this.#copied.copy()
     }
   }
 

@@ -362,3 +362,35 @@ tape('ship: misuse', async (t) => {
   t.equal((await failureOf(() => verifyShipped(source, target, { rangeCount: 0 })))?.code, 'ERR_INVALID_ARGUMENT')
   await close(source, target)
 })
+
+tape('ship: a reader that is behind what another shipper has shipped is no other log', async (t) => {
+  const file = `${temporaryFolder()}/log`
+  const [writer, target] = [makeLog({}, file), makeLog()]
+  await writer.append({ n: 0 })
+  const reader = makeLog({ flags: 'r' }, file)
+  await reader.ready()
+  // It finds nothing by itself.
+  const { value } = reader.since
+  const notFound = Object.assign(new Error('not found'), { code: 'ERR_RECORD_NOT_FOUND' })
+  let [isBehind, hasLooked] = [true, false]
+  const get = async () => {
+    hasLooked = true
+    throw notFound
+  }
+  const behind = { since: Object.assign(() => () => {}, { value }), get }
+  const late = new Proxy(reader, {
+    get (log, name) {
+      if (name === 'refresh') isBehind = false
+      const property = (isBehind && behind[name]) || log[name]
+      return typeof property === 'function' && name !== 'since' ? property.bind(log) : property
+    }
+  })
+  await writer.append({ n: 1 })
+  await shipAll(writer, target, { name: 'first' })
+  const shipper = shipTo(late, target, { name: 'second' })
+  await until(() => hasLooked || !isBehind)
+  await shipper.drained()
+  await shipper.close()
+  t.deepEqual(await numbersOf(target), [0, 1])
+  await close(reader, writer, target)
+})

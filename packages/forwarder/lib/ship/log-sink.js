@@ -238,6 +238,8 @@ class LogSink {
   async #checkSource (seq, last) {
     let value
     try {
+      // A reader may be behind another one, from which a shipper that has just ended has shipped.
+      if (seq > this.#source.since.value) await this.#source.refresh?.()
       value = await this.#source.get(seq)
     } catch (/** @type {any} */ err) {
       if (err.code === 'ERR_LOG_SEQ_LOST') return false
