@@ -35,7 +35,8 @@ const LENIENT = ['stream', 'scan']
 
 /**
  * @typedef {object} RangeOptions
- * @property {number} [gt]  Only seqs above this one. A bound may be any number, not only a record's seq.
+ * @property {number} [gt]  Only seqs above this one. A bound may be any number. After the end a live stream waits: that
+ *   a power cut took the record there, it learns with the next append (`ERR_LOG_SEQ_LOST`).
  * @property {number} [gte]  Only seqs at or above this one.
  * @property {number} [lt]  Only seqs below this one.
  * @property {number} [lte]  Only seqs at or below this one.
