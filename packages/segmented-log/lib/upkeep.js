@@ -5,8 +5,10 @@
 
 const { isHeld } = require('@millrace/block-file')
 const { Turns } = require('@millrace/flow')
+const { OffsetLog } = require('@millrace/offset-log')
 const { compressFile, inflateFile } = require('./compressed/compress')
 const { remove, sizeOf } = require('./files')
+const { framingOf } = require('./names')
 const { SUMS } = require('./opening')
 const { replaceFile } = require('./rewriting')
 
@@ -138,7 +140,13 @@ class Upkeep {
     try {
       if (!await this.#retention.reserve(plainSize)) return
       check()
-      const size = await segments.useFile(segment, () => compressFile(storage, { from, to }, format, check))
+      const size = await segments.useFile(segment, async () => {
+        const size = await compressFile(storage, { from, to }, format, check)
+        // Afterwards: it may have been changed while it was read.
+        if (size === null || await isAsWritten(segment, storage)) return size
+        await remove(storage, to)
+        return null
+      })
       if (size === null) return
       await this.#replace(segment, { to: compressedPath, format, size, changeCount })
     } finally {
@@ -218,6 +226,24 @@ class Upkeep {
       if (file.format !== null) await remove(storage, `${segment.path}.${SUMS}`)
       this.#left.delete(segment)
     }))
+  }
+}
+
+/**
+ * Whether a text is still what the log has written. Once it is compressed nobody can tell: it has checksums of its own.
+ * @type {(segment: Segment, storage: any) => Promise<boolean>}
+ */
+async function isAsWritten ({ name, filePath }, storage) {
+  if (framingOf(name) !== 'lines') return true
+  const log = OffsetLog(filePath, { framing: 'lines', flags: 'r', storage, cache: 0 })
+  try {
+    await log.scan({}, () => {})
+    return !log.recovery?.changed
+  } catch (/** @type {any} */ err) {
+    if (err.code !== 'ERR_LOG_CORRUPT') throw err
+    return false
+  } finally {
+    await log.close()
   }
 }
 

@@ -10,6 +10,7 @@ const tape = require('tape')
 const { promisesOf } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
+const { acceptLines } = require('@millrace/offset-log/copies')
 const { repair, verify } = require('@millrace/repair')
 const { SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, newPath, until } = require('@millrace/testkit')
 const { SegmentedLog, createPlainStorage } = require('..')
@@ -137,6 +138,37 @@ tape('compress: what does not become smaller stays plain, and so does a damaged 
   await again.close()
   t.equal(disk.list()[0], first)
 })
+
+for (const when of ['before', 'when the compressed file is made']) {
+  for (const place of ['first', 'last']) {
+    tape(`compress: a text whose ${place} line another program has changed, ${when}, is compressed once that is accepted`, async (t) => {
+      const disk = new SimulatedDisk()
+      const options = { storage: disk.storage, framing: 'lines', codec: jsonCodec, segmentSize: 200_000 }
+      const log = SegmentedLog('/logs', options)
+      for (let i = 0; i < 1000; i++) await log.append({ n: 100 + i % 100, text: 'x'.repeat(500) })
+      await log.close()
+      const [first, second] = disk.list().filter((name) => name.endsWith('.jsonl'))
+      const change = () => disk.damage(first, (medium) => {
+        const at = place === 'first' ? medium.indexOf('"n":') : medium.lastIndexOf('"n":')
+        medium[at + 4] = 0x37
+      })
+      if (when === 'before') change()
+      else disk.decide = ({ name, path }) => { if (name === 'open' && path === `${first}.gz.new`) change() }
+      const again = SegmentedLog('/logs', { ...options, compress: 'gzip' })
+      await again.ready()
+      await until(() => disk.list().includes(`${second}.gz`))
+      await again.close()
+      disk.decide = () => {}
+      t.ok(disk.list().includes(first))
+      t.notOk(disk.list().includes(`${first}.gz.new`))
+      await acceptLines(first, { storage: disk.storage, onProgress: () => {} })
+      const accepted = SegmentedLog('/logs', { ...options, compress: 'gzip' })
+      await accepted.ready()
+      await until(() => disk.list().includes(`${first}.gz`))
+      await accepted.close()
+    })
+  }
+}
 
 tape('compress: damage has a code and a place, and the rest can be read and saved', async (t) => {
   const folder = newPath('logs')
