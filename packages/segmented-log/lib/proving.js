@@ -57,11 +57,14 @@ class Proving {
     const byName = new Map(segments.list.map((segment) => [segment.name, segment]))
     /** @type {Likeness} */
     let likeness = 'unknown'
-    for (const part of parts) {
+    for (const [index, part] of parts.entries()) {
       const segment = byName.get(part[0])
       const found = segment && await this.#core.ask(segment.base, (source) => source.compare(part))
       if (found === 'other') return found
       likeness = found ?? 'unknown'
+      // It proves what is read from now on: a text that is opened again may have been changed meanwhile.
+      const isWhole = index < parts.length - 1
+      if (segment && found === 'same' && isWhole && framingOf(segment.name) === 'lines') this.#sealed.set(segment, part)
     }
     // The last part is that of the seq. Its segment was dropped, or never was in this log.
     const [name] = parts[parts.length - 1]

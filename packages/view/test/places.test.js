@@ -67,3 +67,31 @@ for (const [kind, [Log, options]] of Object.entries(kinds)) {
     t.deepEqual(doubts.slice(0, 3), [])
   })
 }
+
+tape('places: a text that was changed, and opened again, after its log was proven is not proven as it is now', async (t) => {
+  const disk = new SimulatedDisk()
+  const use = async (run) => {
+    const log = SegmentedLog('/log', { codec: jsonCodec, framing: 'lines', openSegments: 1, storage: disk.storage })
+    await log.ready()
+    const result = await run(log)
+    await log.close()
+    return result
+  }
+  let place = await use(async (log) => {
+    for (let n = 0; n < 3; n++) {
+      await log.append([{ n: 100 }, { n: 101 }])
+      await log.roll()
+    }
+    await log.append({ n: 102 })
+    return provePlace(log, log.since.value)
+  })
+  place = await use(async (log) => {
+    t.equal(await findDoubt(log, place), null)
+    // Another segment is opened instead of the first one.
+    await collect(log.stream({ seqs: false }))
+    const [{ path }] = await log.segments()
+    disk.damage(path, (bytes) => { bytes[bytes.indexOf('"n":') + 4] = 0x37 })
+    return provePlace(log, log.since.value)
+  })
+  t.match(String(await use((log) => findDoubt(log, place))), /other records/)
+})
