@@ -2,6 +2,9 @@
 'use strict'
 // Looks at the log of a box at rest, and tells what is in it.
 
+const path = require('node:path')
+const { fileStorage } = require('@millrace/block-file')
+const { listRuns } = require('@millrace/index')
 const { command } = require('./command')
 const { checkRead, checkView, listView, scan } = require('./reads')
 const { openLog, pathOf } = require('./settings')
@@ -24,12 +27,14 @@ async function run (life) {
   for (let i = 0; i < READ_COUNT; i++) await checkRead(life, log)
   const list = await checkView(life, log, log.view(listView))
   life.isStopping = true
-  await shipFrom(life, log)
+  await shipFrom(life, log).catch((err) => {
+    if (!life.isCut(err)) throw err
+  })
   await life.step('close', log.close())
   await verify(life, file)
-  // Of few records there may be none.
-  const hasIndex = async () => JSON.parse(await command(life, 'index', file, '--list', '--json')).runs.length > 0
-  if (entries.length > 0 && await hasIndex()) await command(life, 'index', file, '--verify', ...random(4) === 0 ? ['--all'] : [])
+  // Of few records, or after a kill, there may be none.
+  const runs = await listRuns(fileStorage, setting.isFolder ? path.join(file, 'index') : `${file}.index`)
+  if (entries.length > 0 && runs.length > 0) await command(life, 'index', file, '--verify', ...random(4) === 0 ? ['--all'] : [])
   // Opening may have dropped some of them.
   const left = openLog(folder, setting, options, { flags: 'r' })
   await life.step('open', left.ready())

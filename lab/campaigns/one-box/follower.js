@@ -11,7 +11,7 @@ async function run (life) {
   for (let isOver = false; !isOver;) isOver = await follow(life)
 }
 
-/** @returns whether it is over: what a killed writer left of a batch of lines may have been seen, and is cut then */
+/** @returns whether it is over: a log whose end was cut is opened again */
 async function follow (life) {
   const log = await openReader(life)
   if (log === null) return true
@@ -21,7 +21,7 @@ async function follow (life) {
   try {
     await readOn(state)
   } catch (err) {
-    if (err.code !== 'ERR_LOG_REPLACED' || !life.setting.kind.includes('line')) throw err
+    if (!life.isCut(err)) throw err
     state.isReplaced = true
   }
   state.isOver = true
@@ -71,7 +71,7 @@ async function answer ({ life, log }, seqs) {
       const value = await log.get(seq)
       return { seq, n: isRight(value) ? value.n : -1 }
     } catch (err) {
-      if (err.code === 'ERR_LOG_REPLACED') throw err
+      if (life.isCut(err)) throw err
       return { seq, code: err.code ?? String(err.stack), message: err.message }
     }
   })))
@@ -89,7 +89,7 @@ async function readLive (state) {
         live.push({ seq, n: value.n })
       }
     } catch (err) {
-      if (err.code === 'ERR_LOG_REPLACED' && life.setting.kind.includes('line')) {
+      if (life.isCut(err)) {
         state.isReplaced = true
         return
       }

@@ -8,6 +8,9 @@ const TICK_MS = 250
 /** A step may take so many ticks. They are counted, so a process that is stopped has time. */
 const TICKS_MAX = 480
 
+/** What a reader of lines is told then. */
+const CUT = ['ERR_LOG_REPLACED', 'ERR_FILE_SHORT_READ', 'ERR_SHIP_SOURCE_CHANGED']
+
 class Life {
   isStopping = false
   #steps = new Set()
@@ -43,6 +46,11 @@ class Life {
     } finally {
       this.#steps.delete(step)
     }
+  }
+
+  /** A writer that was killed has left half a batch of lines, which a reader has seen, and the next writer has cut. */
+  isCut (err) {
+    return CUT.includes(err.code) && this.setting.kind.includes('line')
   }
 
   #tick () {

@@ -62,7 +62,7 @@ class Box {
 
   async runRound () {
     const { random } = this
-    const roles = ['writer', 'follower', ['follower', 'shipper', 'visitor'][random(3)], ['shipper', 'visitor'][random(2)]]
+    const roles = ['writer', 'follower', ['follower', 'visitor'][random(2)], ['shipper', 'visitor'][random(2)]]
     roles.forEach((role, slot) => this.#begin(slot, role))
     // What a busy machine needs to begin with is not counted.
     while (!this.#children.get(0).said.opened && this.faults.length === 0) await sleep(20)

@@ -17,7 +17,13 @@ async function run (life) {
   const log = await openReader(life)
   if (log === null) return
   await life.tell({ opened: true })
-  await shipFrom(life, log)
+  try {
+    await shipFrom(life, log)
+  } catch (err) {
+    // What it has shipped of a batch that was cut, no other shipper finds again.
+    if (!life.isCut(err)) throw err
+    while (!life.isStopping) await sleep(LOOK_MS)
+  }
   await life.step('close', log.close())
 }
 
@@ -32,7 +38,8 @@ async function shipFrom (life, log) {
   await life.step('ship', shipper.drained())
   const { isSame, counts, differences } = await life.step('compare', shipper.verify())
   const told = JSON.stringify({ counts, differences: differences.slice(0, 5), reports })
-  if (!isSame && life.setting.drops === 'none') await life.fault(`the target is not the source: ${told}`)
+  const isStrict = life.setting.drops === 'none' && !life.setting.kind.includes('line')
+  if (!isSame && isStrict) await life.fault(`the target is not the source: ${told}`)
   await life.step('close the shipper', shipper.close())
   const copies = await life.step('read the target', collect(target.stream({ seqs: false })))
   const wrong = copies.findIndex(({ seq, value }, i) => !isRight(value) || (i > 0 && seq <= copies[i - 1].seq))

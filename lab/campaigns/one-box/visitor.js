@@ -23,8 +23,7 @@ async function run (life) {
       await sleep(random(200))
     }
   } catch (err) {
-    // A writer that was killed has left half a batch of lines, which was cut: the log is read again from here on.
-    if (err.code !== 'ERR_LOG_REPLACED' || !setting.kind.includes('line')) throw err
+    if (!life.isCut(err)) throw err
     while (!life.isStopping) await verify(life, log, file)
   }
   await life.step('close', log.close())
@@ -51,7 +50,7 @@ async function count (life, log, file) {
 /** A backup has what is there before and after, and can be written. */
 async function backUp (life, log, file) {
   const { folder, setting } = life
-  const copy = path.join(folder, 'backup', FILES[setting.kind])
+  const copy = path.join(folder, `backup-${process.pid}`, FILES[setting.kind])
   fs.rmSync(path.dirname(copy), { recursive: true, force: true })
   fs.mkdirSync(path.dirname(copy))
   await life.step('refresh', log.refresh())
