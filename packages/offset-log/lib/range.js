@@ -36,7 +36,8 @@ const LENIENT = ['stream', 'scan']
 /**
  * @typedef {object} RangeOptions
  * @property {number} [gt]  Only seqs above this one. A bound may be any number. After the end a live stream waits: that
- *   a power cut took the record there, it learns with the next append (`ERR_LOG_SEQ_LOST`).
+ *   a power cut took the record there, it learns with the next append (`ERR_LOG_SEQ_LOST`) in the framing checked; the
+ *   others give such a seq again.
  * @property {number} [gte]  Only seqs at or above this one.
  * @property {number} [lt]  Only seqs below this one.
  * @property {number} [lte]  Only seqs at or below this one.
