@@ -196,11 +196,13 @@ class Box {
     this.faults.push(...this.#judgeList(entries, list))
   }
 
-  /** What a view has seen was in the log at some time. */
+  /** Where nothing is removed, a view has what the log has, and no more. */
   #judgeList (entries, list) {
-    const known = new Set([...entries.map(({ n }) => n), ...this.model.acked.values()])
-    this.unproven = list.filter((n) => !known.has(n))
-    return []
+    const { deleting, drops } = this.model
+    if (deleting.size > 0 || drops !== 'none') return []
+    const there = new Set(entries.map(({ n }) => n))
+    const surplus = list.filter((n) => !there.has(n))
+    return surplus.length === 0 ? [] : [`the view has ${surplus.length} records that the log has not, from ${surplus[0]} on`]
   }
 }
 

@@ -45,6 +45,21 @@ tape('snapshot: a folder of segments that is written, some of them compressed', 
   t.deepEqual(fs.readdirSync(path.dirname(copy)), ['copy'])
 })
 
+tape('snapshot: something that comes to the path of the copy meanwhile stays', async (t) => {
+  const { folder, log } = await makeSegments({})
+  await log.close()
+  const copy = newPath('copy')
+  const parent = path.dirname(copy)
+  const copying = callCommand(['snapshot', folder, copy])
+  await until(() => fs.readdirSync(parent).some((name) => name.endsWith('.part')))
+  fs.mkdirSync(copy)
+  fs.writeFileSync(path.join(copy, 'theirs'), '')
+  const { code, stderr } = await copying
+  t.equal(code, 2)
+  t.match(stderr, /copy: something is there already; give another path/)
+  t.deepEqual([fs.readdirSync(parent), fs.readdirSync(copy)], [['copy'], ['theirs']])
+})
+
 tape('snapshot: a damaged segment leaves no copy', async (t) => {
   const { folder, log } = await makeSegments({})
   const [{ path: first }] = await log.segments()

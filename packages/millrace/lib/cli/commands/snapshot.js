@@ -86,7 +86,8 @@ async function copyFolder (shell, folder, copy, wanted) {
   if (listSlots(folder).length > 0 || (await listSegments(folder)).length === 0) {
     await refuseFolder(folder, `copy each slot, such as ${path.join(folder, '0')}, to a folder of its own`)
   }
-  if (fs.existsSync(copy)) throw Object.assign(new Error(copy), { code: 'EEXIST', path: copy })
+  const refused = Object.assign(new Error(copy), { code: 'EEXIST', path: copy })
+  if (fs.existsSync(copy)) throw refused
   const aside = `${copy}.${process.pid}.part`
   fs.mkdirSync(aside)
   try {
@@ -94,6 +95,8 @@ async function copyFolder (shell, folder, copy, wanted) {
     for (const file of await listSegments(folder)) size += await copySegment(shell, file, aside, wanted)
     fs.renameSync(aside, copy)
     return size
+  } catch (/** @type {any} */ err) {
+    throw err.code === 'ENOTEMPTY' || err.code === 'ENOTDIR' ? refused : err
   } finally {
     fs.rmSync(aside, { recursive: true, force: true })
   }
