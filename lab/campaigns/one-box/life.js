@@ -9,7 +9,7 @@ const TICK_MS = 250
 const TICKS_MAX = 480
 
 /** What a reader of lines is told then. */
-const CUT = ['ERR_LOG_REPLACED', 'ERR_FILE_SHORT_READ', 'ERR_SHIP_SOURCE_CHANGED']
+const CUT = ['ERR_LOG_REPLACED', 'ERR_SHIP_SOURCE_CHANGED']
 
 class Life {
   isStopping = false

@@ -98,8 +98,12 @@ class Follower {
    */
   retry (action, cb, attempt = 0) {
     action((err, result) => {
-      if (attempt < this.#retryCountMax(err)) this.lookAgain(attempt, () => this.retry(action, cb, attempt + 1))
-      else cb(err, result)
+      if (attempt >= this.#retryCountMax(err)) return cb(err, result)
+      this.lookAgain(attempt, (found) => {
+        // What the look says of a file that is too short is more than that a read found it so.
+        if (found && isShortRead(err)) cb(found)
+        else this.retry(action, cb, attempt + 1)
+      })
     })
   }
 

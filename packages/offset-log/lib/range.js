@@ -234,6 +234,7 @@ class RangeReader {
     store.openReader(this.#range, (err, reader) => {
       // If the file was replaced meanwhile, the result, even an error, may be that of the old file.
       if (store.isReplaced) return replacement.wait((err) => err ? cb(err) : this.open(cb))
+      if (err && this.#looksAgain(err, cb, () => this.open(cb))) return
       if (err || !reader) return cb(err)
       this.#reader = reader
       cb(null, this)
@@ -258,7 +259,7 @@ class RangeReader {
   /** @type {NextCallback} */
   #found = (err, records) => {
     if (this.#store.isReplaced) return this.#goOnInNewFile()
-    if (err !== null && this.#readsAgain(err)) return
+    if (err !== null && this.#looksAgain(err, this.#cb, () => this.next(this.#logEnd, this.#cb))) return
     this.#shortCount = 0
     if (err || !records || records.count === 0) return this.#cb(err, records)
     const { words } = this.#store
@@ -298,14 +299,15 @@ class RangeReader {
   }
 
   /**
-   * Reads again if the file was too short: the writer, in another process, may be writing the end of the file anew.
-   * @type {(err: Error) => boolean} whether it reads again
+   * Looks again if the file was too short: the writer, in another process, may be writing the end of the file anew, or
+   * the file is no longer the one that was read.
+   * @type {(err: Error, cb: (err: Error) => void, goOn: () => void) => boolean} whether it looks
    */
-  #readsAgain (err) {
+  #looksAgain (err, cb, goOn) {
     const { follower, lifecycle } = this.#file
     if (follower === null || lifecycle.isClosed || !isShortRead(err)) return false
     if (this.#shortCount++ >= SHORT_COUNT_MAX) return false
-    follower.lookAgain(0, (err) => err ? this.#cb(err) : this.next(this.#logEnd, this.#cb))
+    follower.lookAgain(0, (err) => err ? cb(err) : goOn())
     return true
   }
 
