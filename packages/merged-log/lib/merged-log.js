@@ -45,7 +45,7 @@ const { listOnlySlots, listSlots, slotPath } = require('./slots')
 
 /** Records that a Readable reads ahead: the default of Node.js. */
 const READ_AHEAD = 16
-const OF_COUNT = ['where', 'onCorrupt', 'signal', 'after', 'upTo']
+const OF_COUNT = ['where', 'onCorrupt', 'onRetained', 'signal', 'after', 'upTo']
 const OF_ONE = [...OF_COUNT, 'seqs', 'values']
 const OF_EXPLAIN = [...OF_COUNT, 'reverse']
 /** Methods that other logs have, and how many arguments stand before the callback. */
@@ -221,13 +221,13 @@ class Log {
   }
 
   /**
-   * Counts records. It takes `where`, `onCorrupt`, `signal`, `after` and `upTo`.
+   * Counts records. It takes `where`, `onCorrupt`, `onRetained`, `signal`, `after` and `upTo`.
    * @type {(options?: any, cb?: NodeCallback<number>) => any}
    */
   count (options, cb) {
     return this.#read('count', options, cb, async (options) => {
-      const { of: { where, onCorrupt }, after, upTo, signal } = parseRead('count', options, OF_COUNT)
-      const common = signal === null ? { where, onCorrupt } : { where, onCorrupt, signal }
+      const { of: { where, onCorrupt, onRetained }, after, upTo, signal } = parseRead('count', options, OF_COUNT)
+      const common = { where, onCorrupt, onRetained, ...signal !== null && { signal } }
       const counts = await Promise.all(this.#slots.map(({ log, slot }) => {
         return log.count({ ...common, ...boundsIn(slot, after, upTo) })
       }))
@@ -236,8 +236,8 @@ class Log {
   }
 
   /**
-   * Reads the earliest record. It takes `where`, `onCorrupt`, `signal`, `after`, `upTo`,
-   * `seqs` and `values`.
+   * Reads the earliest record. It takes `where`, `onCorrupt`, `onRetained`, `signal`, `after`, `upTo`, `seqs` and
+   * `values`.
    * @type {(options?: any, cb?: NodeCallback<any>) => any}
    */
   first (options, cb) {
