@@ -35,8 +35,14 @@ async function runOneBox (options) {
 
 function keep (folder, seed) {
   const kept = path.join(process.env.KEEP, String(seed))
-  fs.cpSync(folder, kept, { recursive: true })
+  copyAll(folder, kept)
   return ` in ${kept}`
+}
+
+/** But for the socket of a lock: whoever was killed leaves it. */
+function copyAll (from, to) {
+  const filter = (file) => !fs.lstatSync(file).isSocket()
+  fs.cpSync(from, to, { recursive: true, preserveTimestamps: true, filter })
 }
 
 class Box {
@@ -103,11 +109,11 @@ class Box {
     const { random, folder, copyFolder: copy } = this
     if (this.#copied === null || random(3) === 0) {
       fs.rmSync(copy, { recursive: true })
-      fs.cpSync(folder, copy, { recursive: true, preserveTimestamps: true })
+      copyAll(folder, copy)
       this.#copied = this.model.copy()
     } else if (random(2) === 0) {
       fs.rmSync(folder, { recursive: true })
-      fs.cpSync(copy, folder, { recursive: true, preserveTimestamps: true })
+      copyAll(copy, folder)
       this.model = this.#copied.copy()
     }
   }
