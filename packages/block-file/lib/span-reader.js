@@ -116,15 +116,15 @@ class SpanReader {
   settle () {
     this.#givesBuffers = false
     this.#spanSizeMax = SMALL_SPAN_SIZE_MAX
-    this.#spanSize = SPAN_SIZE_MIN
     this.buffer = NOTHING
     this.view = NO_VIEW
     this.forget()
   }
 
-  /** Drops all bytes: the next load reads again. */
+  /** Drops all bytes: the next load reads again, and little at first. Whoever looks at damage again does so often. */
   forget () {
     this.start = this.end = -1
+    this.#spanSize = SPAN_SIZE_MIN
   }
 
   /** Runs `load` now, or after the event loop had its turn. @param {() => void} load */

@@ -257,13 +257,14 @@ tape('reader: lengths that claim all of the file, one in every page, do not make
   }
   const bytes = builder.build()
   const file = writeLog(bytes)
-  for (const reverse of [false, true]) {
+  for (const [flags, reverse, most] of [['r+', false, 4], ['r+', true, 4], ['r', false, 5], ['r', true, 12]]) {
     const { counted, storage } = countReads()
-    const log = OffsetLog(file, { storage, onCorrupt: 'skip' })
+    const log = OffsetLog(file, { storage, onCorrupt: 'skip', flags })
     await log.ready()
     const before = counted.bytes
     await log.scan({ reverse }, () => {})
-    t.ok(counted.bytes - before < 4 * bytes.length, `${counted.bytes - before} bytes read of ${bytes.length}`)
+    // A reader beside a writer looks at each damaged page again, and at the head of the log.
+    t.ok(counted.bytes - before < most * bytes.length, `${flags}: ${counted.bytes - before} bytes read of ${bytes.length}`)
     await log.close()
   }
 })
