@@ -86,20 +86,32 @@ async function copyFolder (shell, folder, copy, wanted) {
   if (listSlots(folder).length > 0 || (await listSegments(folder)).length === 0) {
     await refuseFolder(folder, `copy each slot, such as ${path.join(folder, '0')}, to a folder of its own`)
   }
-  const refused = Object.assign(new Error(copy), { code: 'EEXIST', path: copy })
-  if (fs.existsSync(copy)) throw refused
+  if (fs.existsSync(copy)) throw taken(copy)
   const aside = `${copy}.${process.pid}.part`
   fs.mkdirSync(aside)
   try {
     let size = 0
     for (const file of await listSegments(folder)) size += await copySegment(shell, file, aside, wanted)
-    fs.renameSync(aside, copy)
+    putInPlace(aside, copy)
     return size
-  } catch (/** @type {any} */ err) {
-    throw err.code === 'ENOTEMPTY' || err.code === 'ENOTDIR' ? refused : err
   } finally {
     fs.rmSync(aside, { recursive: true, force: true })
   }
+}
+
+/** @type {(aside: string, copy: string) => void} */
+function putInPlace (aside, copy) {
+  try {
+    fs.renameSync(aside, copy)
+  } catch (/** @type {any} */ err) {
+    // Something has come there meanwhile.
+    throw err.code === 'ENOTEMPTY' || err.code === 'ENOTDIR' ? taken(copy) : err
+  }
+}
+
+/** @param {string} copy */
+function taken (copy) {
+  return Object.assign(new Error(copy), { code: 'EEXIST', path: copy })
 }
 
 /** @type {typeof copyLog} `copy`: the folder that the copy is put into */
