@@ -55,6 +55,20 @@ async function playSmallLog (modules, random) {
   }
 }
 
+/** Of one value, some time or other, it makes no bytes, as protobuf does of what is all defaults. */
+function createEmptyingCodec (random) {
+  let empty = null
+  return {
+    encode (value) {
+      const text = JSON.stringify(value)
+      if (empty !== null || random(8) > 0) return text
+      empty = text
+      return ''
+    },
+    decode: (text) => JSON.parse(text === '' ? empty : text)
+  }
+}
+
 class Story {
   calls = []
   /** Of calls. */
@@ -88,11 +102,14 @@ class Story {
     this.groupCount = random(2) === 0 ? 1 + random(4) : Infinity
     this.isWide = random(4) === 0
     this.disk = new SimulatedDisk({ decide, defer })
+    this.codec = random(3) === 0 ? createEmptyingCodec(random) : modules.jsonCodec
   }
 
   async open () {
     const { modules, setting: { kind, fsync, tuning }, disk: { storage } } = this
-    const options = { codec: modules.jsonCodec, fsync, storage }
+    // The other framings refuse a record without bytes.
+    const mayBeEmpty = kind === 'checked' || kind === 'segments'
+    const options = { codec: mayBeEmpty ? this.codec : modules.jsonCodec, fsync, storage }
     if (tuning !== null) options.index = modules.createIndex(PATHS, { tuning })
     const framing = kind.includes('lines') ? 'lines' : kind.startsWith('segments') ? 'checked' : kind
     const isSegmented = kind.startsWith('segments')

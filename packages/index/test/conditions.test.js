@@ -8,7 +8,7 @@ const { fileStorage } = require('@millrace/block-file')
 const { withDictionary } = require('@millrace/dictionary')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { createRandom, faultyStorage, inQuickRuns, newPath, slowStorage, temporaryFolder } = require('@millrace/testkit')
+const { createRandom, failureOf, faultyStorage, inQuickRuns, newPath, slowStorage, temporaryFolder } = require('@millrace/testkit')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { createIndex } = require('..')
 
@@ -17,13 +17,22 @@ const ROUNDS = inQuickRuns(6)
 const KEYS = 8
 const CALLERS = 8
 const STEPS = 12
+/** As in protobuf, what has nothing but default values takes no byte. */
+const DEFAULT = { key: 'key 0', n: 0, tags: ['of key 0'], other: 'key 0', pad: '' }
+const defaultCodec = {
+  encode: (value) => value === DEFAULT ? '' : JSON.stringify(value),
+  decode: (text) => text === '' ? DEFAULT : JSON.parse(text)
+}
 const KINDS = {
   checked: (options) => OffsetLog(newPath('log'), { codec: jsonCodec, ...options }),
   binary: (options) => OffsetLog(newPath('log'), { codec: binaryCodec, ...options }),
   dictionary: (options) => OffsetLog(newPath('log'), { codec: withDictionary(jsonCodec), ...options }),
   lines: (options) => OffsetLog(newPath('log'), { framing: 'lines', codec: jsonCodec, ...options }),
   offset: (options) => OffsetLog(newPath('log'), { framing: 'offset48', codec: jsonCodec, ...options }),
-  segments: (options) => SegmentedLog(temporaryFolder(), { codec: jsonCodec, segmentSize: 20_000, ...options })
+  segments: (options) => SegmentedLog(temporaryFolder(), { codec: jsonCodec, segmentSize: 20_000, ...options }),
+  'checked with empty records': (options) => OffsetLog(newPath('log'), { codec: defaultCodec, ...options }),
+  'a dictionary with empty records': (options) => OffsetLog(newPath('log'), { codec: withDictionary(defaultCodec), ...options }),
+  'segments with empty records': (options) => SegmentedLog(temporaryFolder(), { codec: defaultCodec, segmentSize: 20_000, ...options })
 }
 
 const turns = async (count) => { for (; count > 0; count--) await new Promise(setImmediate) }
@@ -65,6 +74,7 @@ class Story {
   valuesOf (key) {
     const { random } = this
     const values = Array.from({ length: random(4) === 0 ? 1 + random(3) : 1 }, () => {
+      if (key === DEFAULT.key && random(3) > 0) return DEFAULT
       return { key, n: this.n++, tags: [`of ${key}`], other: key, pad: 'x'.repeat(random(20) === 0 ? 9000 : random(60)) }
     })
     return values.length === 1 && random(2) === 0 ? values[0] : values
@@ -165,6 +175,35 @@ function isPlanted (err) {
 function rethrowUnplanted (err) {
   if (!isPlanted(err)) throw err
 }
+
+tape('append if: a record without bytes is a conflict as any other', async (t) => {
+  const where = { path: 'kind', equals: 0 }
+  const codec = {
+    encode: ({ kind }) => kind === 0 ? '' : String(kind),
+    decode: (text) => ({ kind: Number(text) })
+  }
+  for (const make of [
+    (options) => OffsetLog(newPath('log'), options),
+    (options) => OffsetLog(newPath('log'), { ...options, codec: withDictionary(codec) }),
+    (options) => SegmentedLog(temporaryFolder(), options)
+  ]) {
+    const log = make({ codec, index: createIndex(['kind']) })
+    await log.append({ kind: 1 }, { if: { where } })
+    const since = log.since.value
+    const appending = log.append({ kind: 0 })
+    const whileItWaits = await failureOf(() => log.append({ kind: 2 }, { if: { where, since } }))
+    const single = await appending
+    t.deepEqual([whileItWaits.code, whileItWaits.seq], ['ERR_APPEND_CONDITION', single])
+    const afterwards = await failureOf(() => log.append({ kind: 2 }, { if: { where, since } }))
+    t.deepEqual([afterwards.code, afterwards.seq], ['ERR_APPEND_CONDITION', single])
+    const seq = log.appendSync({ kind: 0 })
+    const atOnce = await failureOf(() => log.append({ kind: 2 }, { if: { where, since: single } }))
+    t.deepEqual([atOnce.code, atOnce.seq], ['ERR_APPEND_CONDITION', seq])
+    await log.append([])
+    await log.append({ kind: 2 }, { if: { where, since: seq } })
+    await log.close()
+  }
+})
 
 for (const [kind, open] of Object.entries(KINDS)) {
   tape(`append if: in random histories with an index no condition is broken, in ${kind} (seed ${seed})`, async (t) => {

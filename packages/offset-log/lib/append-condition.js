@@ -68,7 +68,9 @@ class Conditions {
       watch.isHit ||= Array.isArray(records) ? records.some(watch.isMatch) : watch.isMatch(records)
     }
     const recent = this.#recent
-    const position = recent === null || records.length === 0 ? -1 : recent.note(records)
+    // A single record may have no bytes; an empty batch has no record, and so no seq.
+    const hasRecord = !Array.isArray(records) || records.length > 0
+    const position = recent !== null && hasRecord ? recent.note(records) : -1
     if (recent === null || position === -1) return done
     return (err, seq) => {
       if (err === null) recent.settle(position, Array.isArray(seq) ? seq[seq.length - 1] : seq)
