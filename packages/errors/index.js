@@ -3,7 +3,7 @@
 
 const { codes } = require('./lib/codes')
 const {
-  LogError, TIMER_MS_MAX, asError, checkNames, countEdits, misuse, parseNumber, reasonOf, timerMs
+  LogError, TIMER_MS_MAX, asError, checkOptions, countEdits, misuse, parseNumber, reasonOf, timerMs
 } = require('./lib/log-error')
 
 /**
@@ -19,7 +19,7 @@ const {
 
 exports.LogError = LogError
 exports.misuse = misuse
-exports.checkNames = checkNames
+exports.checkOptions = checkOptions
 exports.countEdits = countEdits
 exports.parseNumber = parseNumber
 exports.TIMER_MS_MAX = TIMER_MS_MAX

@@ -1,7 +1,7 @@
 'use strict'
 // An index of fields for a log: which records may fulfil a filter, without a scan.
 
-const { checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions } = require('@millrace/errors')
 const { createFlumeView } = require('./lib/flume-view')
 const { LogIndex: OpenIndex } = require('./lib/log-index')
 const { parsePaths } = require('./lib/paths')
@@ -35,8 +35,7 @@ const { listRuns, removeRuns } = require('./lib/run-list')
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function createIndex (paths, options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`createIndex: expected options, got ${reasonOf(options)}`)
-  checkNames('createIndex', options, ['tuning'])
+  checkOptions('createIndex', options, ['tuning'])
   const { tuning = {} } = options
   const declared = parsePaths(paths)
   return {

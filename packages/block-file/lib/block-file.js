@@ -3,7 +3,7 @@
 
 const { basename, dirname } = require('node:path')
 const { nextTick } = require('node:process')
-const { LogError, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const {
   createObservable, Lifecycle, parseSignal, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE, toCallback, toPromise
 } = require('@millrace/flow')
@@ -605,7 +605,7 @@ class BlockFileHandle {
  */
 // eslint-disable-next-line complexity -- a default for each option
 function parseOptions (path, options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`BlockFile: expected options, got ${reasonOf(options)}`)
+  checkOptions('BlockFile', options)
   const {
     blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, initial = null,
     lock = false, lockTimeout = 0, mustExist = false, errorIfExists = false, storage = fileStorage, made = null

@@ -61,17 +61,23 @@ function misuse (message) {
 }
 
 /**
- * Refuses an option that is misspelt, or that belongs elsewhere. An unknown option that is undefined counts as missing.
+ * Refuses what is no object of options, and an option that is misspelt, or that belongs elsewhere. An unknown one that
+ * is undefined counts as missing.
  * @param {string} call  which got the options
- * @param {object} options
- * @param {readonly string[]} known
+ * @param {unknown} options
+ * @param {readonly string[]} [known]  without it, any option may be there
  * @param {Readonly<Record<string, readonly string[]>>} [elsewhere]  by place, such as `log`: the options that belong
  *   there
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
-function checkNames (call, options, known, elsewhere = {}) {
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || known.includes(name)) continue
+function checkOptions (call, options, known, elsewhere = {}) {
+  if (options === null || typeof options !== 'object' || Array.isArray(options)) {
+    throw misuse(`${call}: expected options, got ${Array.isArray(options) ? 'an array' : reasonOf(options)}`)
+  }
+  if (known === undefined) return
+  const given = /** @type {Record<string, unknown>} */ (options)
+  for (const name in given) {
+    if (known.includes(name) || !Object.hasOwn(given, name) || given[name] === undefined) continue
     throw misuse(`${call}: there is no option ${name}; ${suggest(name, known, elsewhere)}there are ${known.join(', ')}`)
   }
 }
@@ -165,7 +171,7 @@ function asError (thrown, what) {
 
 exports.LogError = LogError
 exports.misuse = misuse
-exports.checkNames = checkNames
+exports.checkOptions = checkOptions
 exports.countEdits = countEdits
 exports.parseNumber = parseNumber
 exports.TIMER_MS_MAX = TIMER_MS_MAX

@@ -2,7 +2,7 @@
 // A tour of the package, in the order of its README.
 
 const tape = require('tape')
-const { LogError, asError, checkNames, codes, misuse, reasonOf } = require('..')
+const { LogError, asError, checkOptions, codes, misuse, reasonOf } = require('..')
 
 tape('tour: a LogError is an Error with a code, and the table says what the code means', (t) => {
   const err = new LogError('ERR_LOG_CLOSED', 'append: the log is closed; open it again first')
@@ -31,10 +31,11 @@ tape('tour: a mistake of the caller is a TypeError with a code', (t) => {
   t.end()
 })
 
-tape('tour: checkNames refuses an option that does not exist, and says which was meant', (t) => {
-  checkNames('stream', { limit: 1, gt: undefined }, ['limit', 'gt'])
-  t.throws(() => checkNames('stream', { limt: 1 }, ['limit', 'gt']), /there is no option limt; did you mean limit/)
-  t.throws(() => checkNames('pino', { maxSize: 1 }, ['log'], { log: ['maxSize'] }), /it belongs in log/)
+tape('tour: checkOptions refuses an option that does not exist, and says which was meant', (t) => {
+  checkOptions('stream', { limit: 1, gt: undefined }, ['limit', 'gt'])
+  t.throws(() => checkOptions('stream', { limt: 1 }, ['limit', 'gt']), /there is no option limt; did you mean limit/)
+  t.throws(() => checkOptions('pino', { maxSize: 1 }, ['log'], { log: ['maxSize'] }), /it belongs in log/)
+  t.throws(() => checkOptions('get', ['limit']), /get: expected options, got an array/)
   t.end()
 })
 

@@ -2,7 +2,7 @@
 // Checks the options of a forwarder, and fills in their defaults.
 
 const { fileStorage, parseFileMode, resolvePath, withFileMode } = require('@millrace/block-file')
-const { TIMER_MS_MAX, checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { TIMER_MS_MAX, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { findTime } = require('@millrace/where')
 
 const KNOWN = ['sink', 'name', 'path', 'start', 'batch', 'backoff', 'attempts', 'fsync', 'refused', 'timeOf', 'lagMs', 'onReport', 'unref',
@@ -131,7 +131,7 @@ const ELSEWHERE = {
  */
 function parseOptions (log, options) {
   if (typeof log?.scan !== 'function' || typeof log.stream !== 'function') throw misuse('Forwarder: expected a log')
-  checkObject('Forwarder', options, KNOWN, ELSEWHERE)
+  checkOptions('Forwarder', options, KNOWN, ELSEWHERE)
   const {
     sink, name = 'default', path, start = 'first', batch, backoff, attempts = Infinity, fsync = 'interval', refused,
     timeOf = readTime,
@@ -193,7 +193,7 @@ function parseSink (sink) {
 
 /** @param {ForwarderOptions['batch']} given */
 function parseBatch (given = {}) {
-  checkObject('Forwarder: batch', given, Object.keys(BATCH))
+  checkOptions('Forwarder: batch', given, Object.keys(BATCH))
   const { count = BATCH.count, size = BATCH.size, ageMs = BATCH.ageMs } = given
   checkNumber('batch.count', count, 1, 1_000_000)
   checkNumber('batch.size', size, 1, 2 ** 30)
@@ -203,7 +203,7 @@ function parseBatch (given = {}) {
 
 /** @param {ForwarderOptions['backoff']} given */
 function parseBackoff (given = {}) {
-  checkObject('Forwarder: backoff', given, Object.keys(BACKOFF))
+  checkOptions('Forwarder: backoff', given, Object.keys(BACKOFF))
   const { minMs = BACKOFF.minMs, maxMs = BACKOFF.maxMs } = given
   checkNumber('backoff.minMs', minMs, 1, TIMER_MS_MAX)
   checkNumber('backoff.maxMs', maxMs, minMs, TIMER_MS_MAX)
@@ -219,12 +219,6 @@ function parseAttempts (attempts) {
 /** Wherever a logger writes it. @type {(value: any) => number | undefined} */
 function readTime (value) {
   return findTime(value)?.ms
-}
-
-/** @type {(what: string, given: object, known: string[], elsewhere?: Record<string, string[]>) => void} */
-function checkObject (what, given, known, elsewhere) {
-  if (given === null || typeof given !== 'object') throw misuse(`${what}: expected an object, got ${reasonOf(given)}`)
-  checkNames(what, given, known, elsewhere)
 }
 
 /** @type {(name: string, value: unknown, allowed: unknown[]) => void} */
@@ -244,4 +238,3 @@ function checkNumber (name, value, min, max) {
 }
 
 exports.parseOptions = parseOptions
-exports.checkObject = checkObject

@@ -1,7 +1,7 @@
 'use strict'
 // The paths that an index is declared with; and all of them as one tree, which is walked along with a record.
 
-const { checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { parseWhere } = require('@millrace/where')
 
 /** More would make each record slow to index, and a run file large. */
@@ -51,7 +51,7 @@ function parsePaths (paths) {
 /** @param {any} asked @returns {DeclaredPath} */
 function parsePath (asked) {
   const isObject = asked !== null && typeof asked === 'object' && !Array.isArray(asked)
-  if (isObject) checkNames('createIndex', asked, ['path', 'each', 'range'])
+  if (isObject) checkOptions('createIndex', asked, ['path', 'each', 'range'])
   const { path, each = false, range = false } = isObject ? asked : { path: asked }
   if (typeof range !== 'boolean') throw misuse(`createIndex: range must be true or false, got ${reasonOf(range)}`)
   const inside = typeof each === 'boolean' ? (each ? [] : null) : parseSteps(each, 'createIndex: each')

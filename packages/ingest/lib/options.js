@@ -4,7 +4,7 @@
 const path = require('node:path')
 const { fileURLToPath } = require('node:url')
 const { fileStorage, parseFileMode, withFileMode } = require('@millrace/block-file')
-const { misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { parseIndexes } = require('./indexes')
 
 const ACKS = /** @type {const} */ (['buffered', 'written', 'synced'])
@@ -157,7 +157,8 @@ const INGEST = ['folder', 'limits', ...Object.keys(DEFAULTS)]
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseOptions (options) {
-  if (options === null || typeof options !== 'object') throw misuse(`ingest: expected options, got ${reasonOf(options)}`)
+  // Fastify adds its own, such as prefix.
+  checkOptions('ingest', options)
   const all = { ...DEFAULTS, ...options }
   const { ack, floor, rate, hosts, log, dictionary, index, keysFile, requireKeys, onReport } = all
   const { bufferMs, openLogs, cache } = all
@@ -169,7 +170,7 @@ function parseOptions (options) {
   }
   checkLog(log, dictionary)
   const folder = parseFolder(options.folder)
-  checkNames('limits', options.limits ?? {}, Object.keys(LIMITS))
+  checkOptions('ingest: limits', options.limits ?? {}, Object.keys(LIMITS))
   const limits = checkNumbers('limits', /** @type {Limits} */ ({ ...LIMITS, ...options.limits }))
   return {
     folder,
@@ -210,11 +211,6 @@ function parseFolder (folder) {
   return path.resolve(text)
 }
 
-/** @type {(name: string, given: object, known: string[]) => void} */
-function checkNames (name, given, known) {
-  for (const key of Object.keys(given)) if (!known.includes(key)) throw misuse(`ingest: ${name} has no option ${key}; known are ${known.join(', ')}`)
-}
-
 /**
  * @template {Record<string, number>} T
  * @param {string} name
@@ -229,9 +225,8 @@ function checkNumbers (name, numbers) {
 
 /** @param {ServerOptions} options */
 function parseServerOptions (options) {
-  if (options === null || typeof options !== 'object') throw misuse(`createIngest: expected options, got ${reasonOf(options)}`)
+  checkOptions('createIngest', options, ['accessLog', ...INGEST, ...Object.keys(SERVER)])
   const { accessLog, ...rest } = options
-  checkNames('createIngest', rest, [...INGEST, ...Object.keys(SERVER)])
   const own = Object.fromEntries(Object.entries(rest).filter(([key]) => Object.hasOwn(SERVER, key)))
   const ofLogs = Object.fromEntries(Object.entries(rest).filter(([key]) => INGEST.includes(key)))
   const { host, ...numbers } = /** @type {typeof SERVER & { host: string }} */ ({ ...SERVER, ...own })

@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of a JetStreamLog and fills in the defaults.
 
-const { checkNames, misuse, parseNumber, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, parseNumber, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { RecordCodec } = require('@millrace/offset-log/composing')
 
@@ -68,8 +68,7 @@ const KNOWN = [...CONNECTING, 'stream', 'subject', 'codec', 'replicas', 'config'
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseOptions (options) {
-  if (options === null || typeof options !== 'object') throw misuse(`JetStreamLog: expected options, got ${reasonOf(options)}`)
-  checkNames('JetStreamLog', options, KNOWN)
+  checkOptions('JetStreamLog', options, KNOWN)
   const { stream, subject = stream, servers = '127.0.0.1:4222', filename, signal, monitor = [] } = options
   if (typeof stream !== 'string' || !STREAM_NAME.test(stream)) {
     throw misuse(`JetStreamLog: stream must be a name without spaces, dots, slashes and wildcards, got ${reasonOf(stream)}`)

@@ -3,7 +3,7 @@
 
 const { isUtf8 } = require('node:buffer')
 const { isBigIntObject } = require('node:util').types
-const { LogError, checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { DEPTH_MAX } = require('./json-check')
 const { findLoss, isLossless } = require('./lossless')
 const { parseText } = require('./parse-text')
@@ -105,8 +105,7 @@ const strictJsonCodec = Object.freeze({
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function createJsonCodec (options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`createJsonCodec: expected options, got ${reasonOf(options)}`)
-  checkNames('createJsonCodec', options, ['strict'])
+  checkOptions('createJsonCodec', options, ['strict'])
   const { strict = false } = options
   if (typeof strict !== 'boolean') throw misuse(`createJsonCodec: strict must be true or false, got ${reasonOf(strict)}`)
   return strict ? strictJsonCodec : jsonCodec

@@ -1,7 +1,7 @@
 'use strict'
 // The writer: takes records, decides what a full queue does with them, and counts what became of each.
 
-const { checkNames, misuse, reasonOf, timerMs } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf, timerMs } = require('@millrace/errors')
 const { Delivery } = require('./delivery')
 const { GapCounter } = require('./gap')
 const { Levels } = require('./levels')
@@ -464,8 +464,7 @@ class Writer {
 
 /** @type {(call: string, options?: FlushOptions) => { sync: boolean }} */
 function parseFlush (call, options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${reasonOf(options)}`)
-  checkNames(call, options, ['sync'])
+  checkOptions(call, options, ['sync'])
   const { sync = true } = options
   if (typeof sync !== 'boolean') throw misuse(`${call}: sync must be true or false, got ${reasonOf(sync)}`)
   return { sync }

@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of a writer and fills in the defaults.
 
-const { checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 const { descriptor } = require('./standard-error')
 
@@ -93,8 +93,7 @@ const ELSEWHERE = Object.freeze({
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseOptions (options = {}, call = 'LogWriter') {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${reasonOf(options)}`)
-  checkNames(call, options, optionNames, ELSEWHERE)
+  checkOptions(call, options, optionNames, ELSEWHERE)
   const { whenFull = 'write-through', handleSignals = false } = options
   /** @type {{ encode: (value: any) => Uint8Array | string }} */
   const codec = options.codec ?? jsonCodec
@@ -166,8 +165,7 @@ function parseHelpers (call, options) {
  * @returns {Limits}
  */
 function parseLimits (name, given = {}, defaults) {
-  checkObject(name, given)
-  checkNames(name, given, Object.keys(defaults))
+  checkOptions(name, given, Object.keys(defaults))
   /** @type {any} */
   const limits = { ...defaults }
   for (const [key, value] of Object.entries(given)) {

@@ -3,7 +3,7 @@
 
 const { clearImmediate, setImmediate } = require('node:timers')
 const { MessageChannel, threadId } = require('node:worker_threads')
-const { checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const {
   BELL, BELL_HALF, BELL_OFF, BELL_ON, CLOSED, CLOSING, DROPPED, DROPPED_FROM_COUNT, DROPPED_FROM_MS, DROPPED_SEEN,
   DROPPED_TO_MS, FINAL, FLUSH, FLUSHED, HEAD, LEVEL_COUNT_MAX, LEVEL_MASK, MORE, OWNER_THREAD, PUSHED, Ring, STATE,
@@ -257,8 +257,7 @@ function add (total, more) {
  *   power of two, 1 MiB by default. `levels` as those of the writer
  */
 function shareWriter (writer, options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`shareWriter: expected options, got ${reasonOf(options)}`)
-  checkNames('shareWriter', options, ['size', 'levels'])
+  checkOptions('shareWriter', options, ['size', 'levels'])
   const { size = SIZE, levels = LEVELS } = options
   if (typeof writer?.write !== 'function') throw misuse('shareWriter: expected a LogWriter')
   if (!(typeof size === 'number' && size >= SIZE_MIN && size <= SIZE_MAX && Number.isInteger(Math.log2(size)))) {

@@ -3,7 +3,7 @@
 // out.
 
 const { threadId } = require('node:worker_threads')
-const { checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 const { refuseCondition } = require('./levels')
 const {
@@ -50,7 +50,7 @@ class Writer {
   /** @param {Channel} channel  @param {ThreadWriterOptions} [options] */
   constructor (channel, options = {}) {
     if (!(channel?.memory instanceof SharedArrayBuffer)) throw misuse('ThreadWriter: expected what connect() has returned')
-    checkNames('ThreadWriter', options, ['whenFull', 'eager', 'eagerMs', 'codec'])
+    checkOptions('ThreadWriter', options, ['whenFull', 'eager', 'eagerMs', 'codec'])
     const { whenFull = 'wait', eager, eagerMs = 1000, codec = jsonCodec } = options
     if (whenFull !== 'wait' && whenFull !== 'drop-new') {
       throw misuse(`ThreadWriter: whenFull must be wait or drop-new, got ${reasonOf(whenFull)}`)

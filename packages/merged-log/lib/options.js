@@ -2,7 +2,7 @@
 // Checks the options of both logs and of a merged read, and fills in the defaults.
 
 const { fileStorage, parseFileMode } = require('@millrace/block-file')
-const { checkNames, misuse, parseNumber, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, parseNumber, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { checkIndex } = require('@millrace/offset-log/composing')
 const { optionNames } = require('@millrace/segmented-log')
@@ -103,8 +103,7 @@ const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseSlotOptions (options = {}) {
-  checkObject('SlotLog', options)
-  checkNames('SlotLog', options, slotOptionNames, { MergedLog: ['time', 'latenessMs', 'onCorrupt'], SegmentedLog: optionNames })
+  checkOptions('SlotLog', options, slotOptionNames, { MergedLog: ['time', 'latenessMs', 'onCorrupt'], SegmentedLog: optionNames })
   const slotCount = parseNumber('SlotLog: slots', options.slots, SLOTS, 1)
   const quotaMin = slotCount * QUOTA_PER_SLOT_MIN
   const { maxSize = Infinity, storage = fileStorage, mode } = options
@@ -134,8 +133,7 @@ function parseSlotOptions (options = {}) {
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseMergedOptions (options = {}) {
-  checkObject('MergedLog', options)
-  checkNames('MergedLog', options, [...OF_READER, 'time', 'latenessMs', 'cache'], { SlotLog: slotOptionNames })
+  checkOptions('MergedLog', options, [...OF_READER, 'time', 'latenessMs', 'cache'], { SlotLog: slotOptionNames })
   if (options.index !== undefined) checkIndex('MergedLog', options.index)
   return {
     timeOf: parseTime(options.time),
@@ -157,10 +155,10 @@ function parseMergedOptions (options = {}) {
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseRead (call, options = {}, known = OF_READ) {
-  checkObject(call, options)
+  checkOptions(call, options)
   const bound = ['gt', 'gte', 'lt', 'lte'].find((name) => options[name] !== undefined)
   if (bound !== undefined) throw misuse(`${call}: slots have no seqs in common, so there is no bound ${bound}; use after`)
-  checkNames(call, options, known)
+  checkOptions(call, options, known)
   const { where, onCorrupt, onRetained } = options
   const reverse = Boolean(options.reverse)
   const old = options.old !== false
@@ -224,11 +222,6 @@ function parseTime (time = 'time') {
     // A small number is ms of a clock that began at 1970.
     return toInstant(found)?.ms ?? (typeof found === 'number' ? found : NaN)
   }
-}
-
-/** @type {(call: string, options: unknown) => void} */
-function checkObject (call, options) {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${reasonOf(options)}`)
 }
 
 /** @type {(options: Record<string, any>, names: string[]) => any} */

@@ -2,7 +2,7 @@
 // Checks the options of reading and of converting, and fills in their defaults.
 
 const { fileStorage, resolvePath } = require('@millrace/block-file')
-const { asError, checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { asError, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { parseCodecName } = require('@millrace/offset-log')
 const { formats } = require('./formats')
 
@@ -80,7 +80,7 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'framing', 'fromCodec', 'toCodec', 'batc
  */
 function parseSourceOptions (name, path, options = {}, names = SOURCE_NAMES) {
   if (!isPath(path)) throw misuse(`${name}: expected a path, got ${reasonOf(path)}`)
-  checkObject(name, options, names)
+  checkOptions(name, options, names)
   const { format, blockSize = BLOCK_SIZE, onCorrupt = 'error', storage = fileStorage } = options
   if (format !== undefined && !formats.includes(format)) {
     throw misuse(`${name}: format must be one of ${formats.join(', ')}, got ${reasonOf(format)}`)
@@ -176,12 +176,6 @@ function checkWhole (name, option, value, least, most) {
 function checkOneOf (name, option, value, choices) {
   if (choices.includes(value)) return
   throw misuse(`${name}: ${option} must be one of ${choices.join(', ')}, got ${reasonOf(value)}`)
-}
-
-/** @param {string} name @param {unknown} options @param {string[]} names */
-function checkObject (name, options, names) {
-  if (options === null || typeof options !== 'object') throw misuse(`${name}: expected options, got ${reasonOf(options)}`)
-  checkNames(name, options, names)
 }
 
 exports.parseSourceOptions = parseSourceOptions

@@ -4,7 +4,7 @@
 
 const fs = require('node:fs')
 const { binaryCodec } = require('@millrace/binary-codec')
-const { misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { callbackOrPromise, toCallback } = require('@millrace/flow')
 const { createJsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
@@ -96,7 +96,7 @@ const OF_SEGMENTS = ['segmentSize', 'segmentAge', 'segmentDay', 'time', 'compres
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function open (path, options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`open: expected options, got ${reasonOf(options)}`)
+  checkOptions('open', options)
   const { codec = 'json', index: paths, ...others } = options
   const chosen = typeof codec === 'string' ? codecOf(codec) : codec
   const index = toIndex(paths)

@@ -3,7 +3,7 @@
 
 const { nextTick } = require('node:process')
 const { Readable, Writable } = require('node:stream')
-const { LogError, asError, checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, asError, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { abortError, onAbort, parseSignal, trampoline } = require('@millrace/flow')
 const { parseRange } = require('./range')
 const { RecordStream } = require('./stream')
@@ -137,8 +137,7 @@ class AppendWritable extends Writable {
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function createWritable (log, options) {
-  if (options === null || typeof options !== 'object') throw misuse(`toWritable: expected options, got ${reasonOf(options)}`)
-  checkNames('toWritable', options, ['highWaterMark', 'flush', 'signal'])
+  checkOptions('toWritable', options, ['highWaterMark', 'flush', 'signal'])
   const { highWaterMark = COUNT_MAX, flush = false } = options
   parseCount('toWritable', highWaterMark)
   if (typeof flush !== 'boolean') throw misuse(`toWritable: flush must be true or false, got ${reasonOf(flush)}`)

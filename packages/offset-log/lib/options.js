@@ -2,7 +2,7 @@
 // Checks the options of an offset log and fills in the defaults.
 
 const { fileStorage, parseFileMode, withFileMode } = require('@millrace/block-file')
-const { LogError, checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { RecordCodec, loadWhere } = require('./codec')
 const { createFileHeader, encodeHead, offsetFramings } = require('@millrace/framing')
@@ -221,12 +221,6 @@ function losesHalfPairs (codec) {
   } catch {
     return false
   }
-}
-
-/** @type {(call: string, options: object, known: readonly string[]) => void} throws ERR_INVALID_ARGUMENT */
-function checkOptions (call, options, known) {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${reasonOf(options)}`)
-  for (const name in options) if (!known.includes(name)) checkNames(call, options, known)
 }
 
 exports.parseOptions = parseOptions

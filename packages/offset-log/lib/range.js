@@ -1,7 +1,7 @@
 'use strict'
 // A range of seqs: parses it from the options of a read, and reads it run by run from the store.
 
-const { LogError, checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { loadWhere } = require('./codec')
 const { isShortRead } = require('./errors')
@@ -102,8 +102,7 @@ const LENIENT = ['stream', 'scan']
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseRange (call, options = {}, isStrict) {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${typeof options}`)
-  if (isStrict || !LENIENT.includes(call)) checkNames(call, options, KNOWN[call])
+  checkOptions(call, options, isStrict || !LENIENT.includes(call) ? KNOWN[call] : undefined)
   const skipsDamage = parseSkipping(`${call}: onCorrupt`, options.onCorrupt)
   const skipsRetained = Boolean(parseSkipping(`${call}: onRetained`, options.onRetained))
   const old = options.old !== false

@@ -2,7 +2,7 @@
 // Reads that call back once: get with options, getMany, count, first and last. They use the getter and the scan.
 
 const { nextTick } = require('node:process')
-const { LogError, asError, checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, asError, checkOptions, misuse } = require('@millrace/errors')
 const { abortable, abortError, parseSignal, trampoline } = require('@millrace/flow')
 const { parseRange } = require('./range')
 const { scan } = require('./scan')
@@ -176,8 +176,7 @@ function scanRange (call, file, { options }, cb, begin, prepare = (file, range, 
  * @param {boolean} [isStrict]
  */
 function parseGetOptions (call, options = {}, isStrict = true) {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${reasonOf(options)}`)
-  if (isStrict) checkNames(call, options, ['signal'])
+  checkOptions(call, options, isStrict ? ['signal'] : undefined)
   return parseSignal(call, options.signal)
 }
 

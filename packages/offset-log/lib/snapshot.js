@@ -3,7 +3,7 @@
 // chooses, as a cleanly closed log. Every byte is verified, so damage is never copied.
 
 const { BlockFile } = require('@millrace/block-file')
-const { LogError, checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, checkOptions, misuse } = require('@millrace/errors')
 const { abortError, parseSignal, promisesOf, toCallback, toPromise } = require('@millrace/flow')
 const { packChosen } = require('./compactor')
 const { RangeReader, parseRange } = require('./range')
@@ -69,9 +69,9 @@ function snapshot (file, recovery, path, options, cb) {
 
 /** @type {(file: LogFile, options?: SnapshotOptions) => Wanted} */
 function parseWanted (file, options = {}) {
-  if (typeof options !== 'object' || options === null) throw misuse(`snapshot: expected options, got ${reasonOf(options)}`)
+  checkOptions('snapshot', options)
   const { signal: given, onProgress = () => {}, where, ...others } = options
-  checkNames('snapshot', others, ['onProgress', 'signal', 'where'])
+  checkOptions('snapshot', others, ['onProgress', 'signal', 'where'])
   if (typeof onProgress !== 'function') throw misuse('snapshot: onProgress must be a function')
   const signal = parseSignal('snapshot', given)
   const isWanted = where === undefined ? null : file.codec.compile(require('@millrace/where').parseWhere(where))

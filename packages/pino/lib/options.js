@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of a destination: some are its own, and the others are those of the log writer.
 
-const { checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { lines, optionNames: writerNames, parseOptions: parseWriterOptions } = require('@millrace/log-writer')
 const { SlotLog, slotOptionNames } = require('@millrace/merged-log')
 const { SegmentedLog, optionNames: segmentedNames } = require('@millrace/segmented-log')
@@ -88,13 +88,12 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  * @param {DestinationOptions} [options]
  * @param {string} [call]  that they were given to
  */
-function checkOptions (options = {}, call = 'destination') {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${reasonOf(options)}`)
-  checkNames(call, options, NAMES, ELSEWHERE)
+function checkDestination (options = {}, call = 'destination') {
+  checkOptions(call, options, NAMES, ELSEWHERE)
   const { log = {}, slots } = options
   if (log === null || typeof log !== 'object') throw misuse(`${call}: log must be an object of options, got ${reasonOf(log)}`)
   const isFolder = slots === undefined || slots === false
-  checkNames(`${call}: log`, log, isFolder ? OF_FOLDER : OF_SLOT, {
+  checkOptions(`${call}: log`, log, isFolder ? OF_FOLDER : OF_SLOT, {
     keep: ['where'],
     [`the options of ${call}, beside log`]: NAMES,
     ...(!isFolder && { 'a folder that only one process writes': OF_FOLDER })
@@ -107,7 +106,7 @@ function checkOptions (options = {}, call = 'destination') {
  * @returns {ParsedOptions}
  */
 function parseOptions (options = {}) {
-  checkOptions(options)
+  checkDestination(options)
   const { log, slots = false, levels = {}, handleSignals = true, redact = false, censor, tee, ...writer } = options
   const all = { ...writer, handleSignals, levels: { ...LEVELS, ...levels } }
   parseWriterOptions(all, 'destination')
@@ -190,7 +189,7 @@ function parseDrain (options) {
   throw misuse(`drain: withinMs must be a number of ms, got ${typeof withinMs === 'number' ? withinMs : typeof withinMs}`)
 }
 
-exports.checkOptions = checkOptions
+exports.checkDestination = checkDestination
 exports.openTarget = openTarget
 exports.parseDrain = parseDrain
 exports.parseOptions = parseOptions

@@ -3,7 +3,7 @@
 
 const { misuse, reasonOf } = require('@millrace/errors')
 const { destination } = require('./destination')
-const { checkOptions } = require('./options')
+const { checkDestination } = require('./options')
 
 const MIB = 2 ** 20
 
@@ -82,7 +82,7 @@ function preset (name, target, options) {
   if (typeof name !== 'string' || !Object.hasOwn(presets, name)) {
     throw misuse(`preset: there is no ${reasonOf(name)}; there are ${Object.keys(presets).join(', ')}`)
   }
-  checkOptions(options, 'preset')
+  checkDestination(options, 'preset')
   const { logger, destination: { log, ...others } } = presets[name]
   // A Log that is open has its limits already, and these are too small for many slots.
   const isLimited = (typeof target === 'string' || target instanceof URL) && !options?.slots

@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of `verify` and `repair`, and fills in their defaults.
 
-const { misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { offsetFramings } = require('@millrace/framing')
 
@@ -35,12 +35,7 @@ const KNOWN = {
  * @param {SalvageOptions & Record<string, unknown>} options
  */
 function parseOptions (name, options) {
-  if (options === null || typeof options !== 'object') throw misuse(`${name}: expected options, got ${reasonOf(options)}`)
-  const known = KNOWN[name]
-  for (const [option, value] of Object.entries(options)) {
-    if (value === undefined || known.includes(option)) continue
-    throw misuse(`${name}: there is no option ${option}; there are ${known.join(', ')}`)
-  }
+  checkOptions(name, options, KNOWN[name])
   const {
     framing, onDamage = () => {}, onProgress = () => {}, rangesMax = RANGES_MAX, storage, write = false
   } = options

@@ -9,7 +9,7 @@
 // If a crash leaves a copy without a mark, opening removes it. If it leaves both, opening renames the copy.
 
 const path = require('node:path')
-const { LogError, checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { boundParts, promisesOf } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
 const { makeEmpty, remove } = require('./files')
@@ -50,7 +50,7 @@ function parseKeep (given, limits, codec) {
   if (given === undefined) return null
   if (given === null || typeof given !== 'object') throw misuse(`SegmentedLog: keep must be { where, maxAge, maxSize }, got ${reasonOf(given)}`)
   const { where, maxAge = Infinity, maxSize = limits.maxSize / PART_OF_QUOTA, ...others } = /** @type {any} */ (given)
-  checkNames('SegmentedLog: keep', others, ['where', 'maxAge', 'maxSize'])
+  checkOptions('SegmentedLog: keep', others, ['where', 'maxAge', 'maxSize'])
   if (where === undefined) throw misuse('SegmentedLog: keep needs where, the filter of the records that stay')
   for (const [name, value] of Object.entries({ maxAge, maxSize })) {
     if (!(typeof value === 'number' && value > 0)) throw misuse(`SegmentedLog: keep.${name} must be a number above 0, got ${reasonOf(value)}`)

@@ -4,7 +4,7 @@
 const { basename } = require('node:path')
 const { callbackify } = require('node:util')
 const { Folder, SEGMENT_NAME, SharedCache, fileStorage, parseFileMode, resolveFolder, withFileMode } = require('@millrace/block-file')
-const { LogError, checkNames, misuse, parseNumber, reasonOf } = require('@millrace/errors')
+const { LogError, checkOptions, misuse, parseNumber, reasonOf } = require('@millrace/errors')
 const { parseSignal, promisesOf } = require('@millrace/flow')
 const { RecordCodec, checkIndex } = require('@millrace/offset-log/composing')
 const { Calendar } = require('./calendar')
@@ -124,8 +124,7 @@ const optionNames = Object.freeze([...PASSED_ON, 'framing', 'storage', 'mode', '
  */
 // eslint-disable-next-line complexity -- a default for each option
 function parseOptions (givenPath, options = {}, onMoved = () => {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`SegmentedLog: expected options, got ${reasonOf(options)}`)
-  checkNames('SegmentedLog', options, optionNames, { keep: ['where'] })
+  checkOptions('SegmentedLog', options, optionNames, { keep: ['where'] })
   const {
     flags = 'r+', cache = CACHE_SIZE, maxPendingSize = Infinity, onCorrupt = 'error', strict = false, signal,
     segmentDay

@@ -2,7 +2,7 @@
 // The options of a view.
 
 const { fileStorage, parseFileMode, patientStorage, resolvePath, withFileMode } = require('@millrace/block-file')
-const { LogError, checkNames, misuse, parseNumber, reasonOf } = require('@millrace/errors')
+const { LogError, checkOptions, misuse, parseNumber, reasonOf } = require('@millrace/errors')
 const { createJsonCodec } = require('@millrace/json-codec')
 const { parseWhere } = require('@millrace/where')
 
@@ -89,8 +89,7 @@ function isPlain (value) {
  */
 function parseOptions (log, options) {
   checkLog(log)
-  if (options === null || typeof options !== 'object') throw misuse(`createView: expected options, got ${reasonOf(options)}`)
-  checkNames('createView', options, KNOWN)
+  checkOptions('createView', options, KNOWN)
   const { name, reduce, initial, where, version = 1, path, mode, storage = fileStorage } = options
   const codec = /** @type {StateCodec} */ (options.codec ?? jsonStates)
   checkName(name)

@@ -1,7 +1,7 @@
 'use strict'
 // Ships a log into another one: a forwarder whose sink is a log.
 
-const { misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { LogForwarder } = require('../forwarder')
 const { LogSink } = require('./log-sink')
 const { targetOf } = require('./log-target')
@@ -88,7 +88,7 @@ function createSink (source, target, refill) {
  */
 function ship (log, target, options = {}) {
   checkTarget('ship', log, target)
-  if (options === null || typeof options !== 'object') throw misuse(`ship: expected options, got ${reasonOf(options)}`)
+  checkOptions('ship', options)
   if (Object.hasOwn(options, 'sink')) throw misuse('ship: there is no option sink; the target takes its place')
   return new Shipper(log, target, options)
 }

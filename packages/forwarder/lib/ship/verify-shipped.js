@@ -3,7 +3,7 @@
 // digests by range tell which parts are the same, also to somebody who has only one of the logs.
 
 const crypto = require('node:crypto')
-const { checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { targetOf } = require('./log-target')
 const { textOf } = require('./text-of')
 
@@ -149,8 +149,7 @@ class Side {
  */
 async function verifyShipped (log, target, options = {}) {
   if (typeof log?.stream !== 'function') throw misuse('verifyShipped: expected a log')
-  if (options === null || typeof options !== 'object') throw misuse(`verifyShipped: expected options, got ${reasonOf(options)}`)
-  checkNames('verifyShipped', options, ['lte', 'rangeCount', 'signal'])
+  checkOptions('verifyShipped', options, ['lte', 'rangeCount', 'signal'])
   const { rangeCount = RANGE_COUNT, signal } = options
   if (!Number.isSafeInteger(rangeCount) || rangeCount < 1) {
     throw misuse(`verifyShipped: rangeCount must be a whole number of records, got ${reasonOf(rangeCount)}`)

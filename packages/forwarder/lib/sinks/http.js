@@ -1,8 +1,7 @@
 'use strict'
 // A sink that sends batches to an HTTP server, a line of JSON for each record (NDJSON).
 
-const { misuse } = require('@millrace/errors')
-const { checkObject } = require('../options')
+const { checkOptions, misuse } = require('@millrace/errors')
 const { HttpPost, HTTP_OPTIONS } = require('./http-post')
 const { formatAll, toLine } = require('./lines')
 
@@ -29,7 +28,7 @@ const { formatAll, toLine } = require('./lines')
  * @returns {import('../options').Sink}
  */
 function httpSink (url, options = {}) {
-  checkObject('httpSink', options, [...HTTP_OPTIONS, 'format'])
+  checkOptions('httpSink', options, [...HTTP_OPTIONS, 'format'])
   const { format, ...httpOptions } = options
   if (format !== undefined && typeof format !== 'function') throw misuse('httpSink: format must be a function')
   const http = new HttpPost('httpSink', url, httpOptions)

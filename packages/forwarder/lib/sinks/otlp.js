@@ -1,9 +1,8 @@
 'use strict'
 // A sink that sends batches to a collector of OpenTelemetry: OTLP/HTTP, logs, in JSON or protobuf.
 
-const { misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { MEDIA_TYPES, readResponse, readStatus, writeLogRecord, writeProtobuf } = require('@millrace/otlp')
-const { checkObject } = require('../options')
 const { HttpPost, HTTP_OPTIONS } = require('./http-post')
 const { formatAll } = require('./lines')
 const { attribute, toLogRecord } = require('./otlp-record')
@@ -62,7 +61,7 @@ const WRITERS = {
  * @returns {import('../options').Sink}
  */
 function otlpSink (url, options = {}) {
-  checkObject('otlpSink', options, [...HTTP_OPTIONS, 'resource', 'scope', 'map', 'encoding'])
+  checkOptions('otlpSink', options, [...HTTP_OPTIONS, 'resource', 'scope', 'map', 'encoding'])
   const { resource = {}, scope, map, encoding = 'json', ...httpOptions } = options
   if (resource === null || typeof resource !== 'object') throw misuse('otlpSink: resource must be an object of attributes')
   if (scope !== undefined && typeof scope?.name !== 'string') throw misuse('otlpSink: scope must have a name')

@@ -1,9 +1,8 @@
 'use strict'
 // A Writable of Node.js as a sink. A batch is accepted when the stream has called back for the last chunk of it.
 
-const { misuse } = require('@millrace/errors')
+const { checkOptions, misuse } = require('@millrace/errors')
 const { onAbort } = require('@millrace/flow')
-const { checkObject } = require('../options')
 const { formatAll, toLine } = require('./lines')
 const { unavailable } = require('../outcomes')
 
@@ -93,7 +92,7 @@ async function writeAll (stream, chunks, signal) {
  * @returns {import('../options').Sink}
  */
 function writableSink (stream, options = {}) {
-  checkObject('writableSink', options, ['format'])
+  checkOptions('writableSink', options, ['format'])
   const { format = null } = options
   if (format !== null && typeof format !== 'function') throw misuse('writableSink: format must be a function')
   if (typeof stream !== 'function' && typeof stream?.write !== 'function') {
