@@ -253,7 +253,10 @@ class Log {
   #one (call, reverse, options, cb) {
     return this.#read(call, options, cb, async (options) => {
       const read = parseRead(call, options, OF_ONE)
-      const source = this.#stream({ ...read, of: { ...read.of, reverse }, reverse, limit: 1 })
+      // As of one log: without a position, it asks for what is there.
+      const byDefault = options?.after === undefined ? 'skip' : 'error'
+      const onRetained = read.of.onRetained ?? byDefault
+      const source = this.#stream({ ...read, of: { ...read.of, onRetained, reverse }, reverse, limit: 1 })
       const items = source[Symbol.asyncIterator]()
       const { value } = await items.next()
       // The stream listens to the signal.

@@ -20,6 +20,8 @@ const KNOWN = {
   first: [...COMMON, 'seqs', 'values'],
   last: [...COMMON, 'seqs', 'values']
 }
+/** Without a lower bound these ask for what is there, whatever is dropped meanwhile. */
+const OF_WHAT_IS_THERE = ['count', 'explain', 'first']
 /** flumedb and its views call these with options of their own. */
 const LENIENT = ['stream', 'scan']
 
@@ -59,7 +61,8 @@ const LENIENT = ['stream', 'scan']
  * @property {'error' | 'skip'} [onRetained]  What to do if the range begins at a seq that a segmented log has dropped,
  *   `'error'` by default: end with ERR_LOG_SEQ_RETAINED. With `'skip'` begin at the next record that is kept. A
  *   reversed read fails only if its upper bound is before the first record that is left; if it reaches dropped records
- *   later, it ends. It has no effect on a log of one file.
+ *   later, it ends. `count`, `first` and `explain` without a lower bound skip by default: what is dropped meanwhile is
+ *   not missed. It has no effect on a log of one file.
  * @property {AbortSignal} [signal]  An abort ends the call or the stream with ABORT_ERR, whose `cause` is the signal's
  *   reason. Other calls and streams of the log continue. A `Readable` is destroyed at once, even if it is paused.
  * @property {Period} [time]  Only records of this period; of a segmented log
@@ -104,7 +107,7 @@ const LENIENT = ['stream', 'scan']
 function parseRange (call, options = {}, isStrict) {
   checkOptions(call, options, isStrict || !LENIENT.includes(call) ? KNOWN[call] : undefined)
   const skipsDamage = parseSkipping(`${call}: onCorrupt`, options.onCorrupt)
-  const skipsRetained = Boolean(parseSkipping(`${call}: onRetained`, options.onRetained))
+  const skipsRetained = parseSkipping(`${call}: onRetained`, options.onRetained)
   const old = options.old !== false
   const live = Boolean(options.live) || !old
   const reverse = Boolean(options.reverse)
@@ -114,7 +117,10 @@ function parseRange (call, options = {}, isStrict) {
   const { from, stop } = parseBounds(call, options)
   // An empty range never gets a record, so even a live stream of it ends at once, and no file is read.
   const limit = Math.min(parseLimit(call, options.limit), from < stop ? Infinity : 0)
-  return { from, stop, reverse, live, old, limit, where, skipsDamage, skipsRetained, signal }
+  return {
+    from, stop, reverse, live, old, limit, where, skipsDamage, signal,
+    skipsRetained: skipsRetained ?? (from === 0 && OF_WHAT_IS_THERE.includes(call))
+  }
 }
 
 /** @type {(what: string, value: unknown) => boolean | undefined} */

@@ -3,6 +3,7 @@
 
 const fs = require('node:fs')
 const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
 const { SimulatedDisk, failureOf, newPath } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
@@ -19,7 +20,7 @@ async function collect (source) {
 async function fill (options, count) {
   const log = SegmentedLog('/logs', { segmentSize: 1, ...options })
   const seqs = []
-  for (let i = 0; i < count; i++) seqs.push(await log.append(text(i)))
+  for (let n = 0; n < count; n++) seqs.push(await log.append(options.codec === jsonCodec ? { n } : text(n)))
   return { log, seqs }
 }
 
@@ -54,6 +55,23 @@ tape('dropBefore: drops whole segments, and reads begin at the first record kept
   t.ok(await again.append(text(6)) > seqs[5])
   t.equal((await again.dropBefore(Infinity)).count, 1)
   await again.close()
+})
+
+tape('dropBefore: count, first and explain without a bound tell of what is left, whatever is dropped meanwhile', async (t) => {
+  for (const call of ['count', 'first', 'explain', 'scan']) {
+    const { log, seqs } = await fill({ storage: new SimulatedDisk().storage, codec: jsonCodec }, 60)
+    const state = { isOver: false }
+    const outcome = failureOf(() => call === 'scan' ? log.scan({}, () => {}) : log[call]({ where: { path: 'n', equals: 59 } }))
+    outcome.then(() => { state.isOver = true })
+    for (let n = 2; n < 59 && !state.isOver; n++) await log.dropBefore(seqs[n])
+    const code = (await outcome)?.code
+    if (call === 'scan') t.ok(code === undefined || code === 'ERR_LOG_SEQ_RETAINED', `${call}: ${code}`)
+    else t.equal(code, undefined, call)
+    if (call === 'count' || call === 'first') {
+      t.equal((await failureOf(() => log[call]({ gt: seqs[0] })))?.code, 'ERR_LOG_SEQ_RETAINED', `${call} from a seq on`)
+    }
+    await log.close()
+  }
 })
 
 tape('limits: maxCount counts what earlier processes wrote', async (t) => {
