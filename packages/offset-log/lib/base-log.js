@@ -510,9 +510,14 @@ class BaseLog {
   }
 }
 
-/** @param {Buffer | Buffer[]} records @returns {number} in bytes */
+/**
+ * How much waits with these records, in bytes. A record without bytes counts as one: 0 says that nothing waits.
+ * @param {Buffer | Buffer[]} records
+ * @returns {number}
+ */
 function sizeOf (records) {
-  return Array.isArray(records) ? records.reduce((sum, { length }) => sum + length, 0) : records.length
+  if (!Array.isArray(records)) return Math.max(1, records.length)
+  return records.reduce((sum, { length }) => sum + Math.max(1, length), 0)
 }
 
 exports.BaseLog = BaseLog

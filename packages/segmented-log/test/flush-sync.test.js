@@ -124,6 +124,16 @@ tape('flushSync, appendSync: say why they cannot', async (t) => {
   t.equal((await failureOf(async () => log.appendSync(Buffer.from('a'))))?.code, 'ERR_LOG_CLOSED')
 })
 
+tape('flushSync: writes what was appended before close, also a record without bytes', async (t) => {
+  const { storage } = new SimulatedDisk()
+  const log = SegmentedLog(FOLDER, { storage })
+  await log.ready()
+  const appending = log.append(Buffer.alloc(0))
+  const closing = log.close()
+  log.flushSync()
+  await Promise.all([appending, closing])
+})
+
 tape('process.exit: what was appended is there, also while a segment begins', async (t) => {
   for (const turns of [0, 1, 3, 10, 30]) {
     const folder = newPath('logs')

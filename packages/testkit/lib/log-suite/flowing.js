@@ -202,6 +202,15 @@ function addPendingTests ({ test }) {
     t.equal(closed.pendingSize, 0)
   })
 
+  test('pendingSize: a record without bytes counts as one that waits', async (t, log) => {
+    await log.ready()
+    const appending = log.append('').then(() => true, () => false)
+    const { pendingSize } = log
+    // Some framings refuse it.
+    if (await appending) t.ok(pendingSize > 0)
+    t.equal(log.pendingSize, 0)
+  }, { codec: { encode: () => '', decode: () => '' } })
+
   test('maxPendingSize: refuses what is appended while too much waits, and nothing else', async (t, log) => {
     const results = await Promise.allSettled(Array.from({ length: 50 }, () => log.append(value)))
     const refused = results.filter(({ status }) => status === 'rejected')
