@@ -27,10 +27,12 @@ const RECORDS_PER_GB = 1.44e6
 const BATCH_COUNT = 1000
 const SAMPLE_COUNT = 500
 const NEWEST = 20
+/** Its multiples, without their whole parts, are spread evenly. */
+const GOLDEN = 0.618034
 /** Asked in one sample, which is given in ms. */
 const ASKED_COUNT = 100
 /** Until what says which runs may have a key is in memory. */
-const WARM_MS = 1500
+const WARM_MS = 3000
 const MIB = 2 ** 20
 const STAGE = 'index'
 const env = { MILLRACE_BENCH_CLOCK: 'processor' }
@@ -152,8 +154,14 @@ async function sampleOf (log) {
   return { ...sample, /** @type {import('../index/clients').Sample['times']} */ times: [], root: '', records: 0 }
 }
 
+/** A seq for each index, in no order. @type {(index: number, log: any) => number} */
+function spread (index, log) {
+  return Math.floor(log.since.value * (index * GOLDEN % 1))
+}
+
 /**
- * Of a process that asks 500 times for a key and for the newest 20; or one that reads as many records by their seqs.
+ * Of a process that asks 500 times for a key and for the newest 20; or one that reads as many records, as far apart, by
+ * their seqs.
  * @type {(setting: Setting, isIndexed: boolean) => Promise<Runner>}
  */
 async function openMemory (setting, isIndexed) {
@@ -168,9 +176,11 @@ async function openMemory (setting, isIndexed) {
           await unique(at, sample)
           await newest(at, sample)
         } else {
-          const { [at]: seq } = sample.seqs
-          await log.get(seq)
-          for await (const record of log.stream({ lt: seq, reverse: true, limit: NEWEST })) await log.get(record.seq)
+          await log.get(sample.seqs[at])
+          // An author's records are spread as well.
+          for (let left = NEWEST; left > 0; left--) {
+            await log.get(await log.first({ gte: spread(at * NEWEST + left, log), values: false }))
+          }
         }
       }
       return memoryOf('self', 'VmHWM')

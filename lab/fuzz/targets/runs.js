@@ -66,7 +66,10 @@ exports.make = (random, bases) => {
       files: files.map(({ name, bytes }) => [name, bytes.length]),
       isForged,
       isBuilt: random(4) === 0,
-      tuning: { recordsMax: 20 + random(200), fanOut: 2 + random(7), waitMs: 1, sieveRunsMin: 3 },
+      tuning: {
+        recordsMax: 20 + random(200), fanOut: 2 + random(7), waitMs: 1,
+        sieveRunsMin: 3, cachedPages: 1 + random(4)
+      },
       pick: random(2 ** 30),
       isSteady: false
     }

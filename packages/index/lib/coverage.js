@@ -19,9 +19,9 @@ class Coverage {
   /** A range without a gap, found at a version: blocks only grow. Each read asks for it. */
   #whole = { version: -1, from: 0, to: 0 }
 
-  /** @param {number} [sieveRunsMin] */
-  constructor (sieveRunsMin) {
-    this.sieve = new Sieve(sieveRunsMin)
+  /** @param {number} [sieveRunsMin] @param {() => void} [onAsked]  of the sieve */
+  constructor (sieveRunsMin, onAsked) {
+    this.sieve = new Sieve(sieveRunsMin, onAsked)
   }
 
   /** The index of the first one that ends after a seq. @param {number} seq */

@@ -14,6 +14,9 @@ const STEP_SIZE = 16 * 1024
 /** For each record, and each byte: see pace.js. */
 const RECORD_WORK = 128
 const BYTE_WORK = 1 / 2
+/** Of hashes that the sieve gets. */
+const SIFT_STEP = 4096
+const HASH_WORK = 10
 
 /** How many times the records of a block are in memory: if they cannot be written, the rest of the log is scanned. */
 const UNWRITTEN_MAX = 2
@@ -44,14 +47,15 @@ class Indexer {
    * @param {import('./run-folder').RunFolder} folder
    * @param {Required<import('./log-index').Tuning>} tuning
    * @param {() => boolean} mayWork  if not, a step that is under way ends, and its result is not used
+   * @param {() => void} onAsked  `sift` has work
    */
-  constructor (paths, host, folder, tuning, mayWork) {
+  constructor (paths, host, folder, tuning, mayWork, onAsked) {
     this.#paths = paths
     this.#host = host
     this.#folder = folder
     this.#tuning = tuning
     this.#mayWork = mayWork
-    this.coverage = new Coverage(tuning.sieveRunsMin)
+    this.coverage = new Coverage(tuning.sieveRunsMin, onAsked)
     this.hasher = this.#createHasher(createKey())
     this.keys = createKeys(host.codec, paths, this.hasher)
   }
@@ -87,6 +91,15 @@ class Indexer {
       if (run.isClean && lossCount !== this.#lossCount) run.losses = 'unknown'
       this.coverage.add(run)
     }
+  }
+
+  /**
+   * Fills what tells which runs may have a key, as far as somebody has asked.
+   * @param {() => boolean} mayGoOn
+   */
+  async sift (mayGoOn) {
+    const { pace } = this.#tuning
+    while (mayGoOn() && this.coverage.sieve.fill(SIFT_STEP)) if (pace.isDue(SIFT_STEP * HASH_WORK)) await pace.rest()
   }
 
   /** Records are deleted. @param {readonly number[]} seqs */

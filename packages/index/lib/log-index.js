@@ -16,6 +16,7 @@ const { Indexer } = require('./indexer')
 const { Pace } = require('./pace')
 const { Parts } = require('./parts')
 const { RecentKeys } = require('./recent-keys')
+const { CACHED_PAGES } = require('./run')
 const { RunFolder } = require('./run-folder')
 const { RUNS_MIN } = require('./sieve')
 
@@ -28,7 +29,8 @@ const LOOK_MS = 1000
 const FAN_OUT = 8
 /** By default. */
 const TUNING = {
-  hashBits: 32, recordsMax: RECORDS_MAX, fanOut: FAN_OUT, waitMs: WAIT_MS, keepsUp: true, sieveRunsMin: RUNS_MIN
+  hashBits: 32, recordsMax: RECORDS_MAX, fanOut: FAN_OUT, waitMs: WAIT_MS, keepsUp: true, sieveRunsMin: RUNS_MIN,
+  cachedPages: CACHED_PAGES
 }
 
 /**
@@ -71,6 +73,7 @@ const TUNING = {
  * @property {boolean} [keepsUp]  false: of a log that is only read, each read scans what no run has, and nothing of it
  *   is kept in memory. For programs that read once
  * @property {number} [sieveRunsMin]  with fewer runs each of them is looked into
+ * @property {number} [cachedPages]  how many pages of all runs are in memory
  * @property {Pace} [pace]  of the background work
  *
  * @typedef {object} AskedRange
@@ -122,9 +125,10 @@ class LogIndex {
     this.#paths = paths
     this.#host = host
     this.#tuning = { pace: new Pace(), ...TUNING, ...tuning }
-    const { fanOut, recordsMax, pace } = this.#tuning
-    this.#folder = new RunFolder(host, paths, fanOut, recordsMax, pace)
-    this.#indexer = new Indexer(paths, host, this.#folder, this.#tuning, () => !this.#isClosed && !this.#isPaused)
+    this.#folder = new RunFolder(host, paths, this.#tuning)
+    const mayWork = () => !this.#isClosed && !this.#isPaused
+    const onAsked = () => { if (this.#tuning.keepsUp && this.#work === null) this.#wake(0) }
+    this.#indexer = new Indexer(paths, host, this.#folder, this.#tuning, mayWork, onAsked)
     this.#opened = this.#open()
   }
 
@@ -437,7 +441,9 @@ class LogIndex {
       if (await this.#step(next)) continue
       await this.#clean()
       this.#tell(waiting.filter(({ end }) => end <= next))
-      if (next === end) return
+      if (next < end) continue
+      await this.#indexer.sift(() => !this.#isAwoken && !this.#isClosed && !this.#isPaused)
+      return
     }
     await this.#clean()
     this.#tell(this.#waiting)

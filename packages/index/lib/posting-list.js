@@ -127,7 +127,7 @@ function varintSize (value) {
 /**
  * @typedef {object} Source  where bytes are read
  * @property {number} records  of the run
- * @property {(offset: number, size: number) => Buffer} read  less if the data ends there
+ * @property {(offset: number, size: number) => Buffer} read  less if the data ends there; valid until the next read
  */
 
 /** A list in a run. Block 0 has the newest ones. */
@@ -235,7 +235,8 @@ class PostingList {
     if (this.#table === null) {
       const bytes = this.#source.read(this.#start, this.blockCount * BLOCK_ENTRY_SIZE)
       if (bytes.length < this.blockCount * BLOCK_ENTRY_SIZE) throw new DamagedRun('a list that is cut off')
-      this.#table = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+      const own = new Uint8Array(bytes)
+      this.#table = new DataView(own.buffer)
     }
     return this.#table
   }

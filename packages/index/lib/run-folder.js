@@ -24,10 +24,8 @@ const SPAN_MAX = 2 ** 32
 class RunFolder {
   #host
   #paths
-  #fanOut
-  #recordsMax
-  #pace
-  #cache = new PageCache()
+  #tuning
+  #cache
   /** Names of files that can go. @type {Set<string>} */
   #discarded = new Set()
   /** Runs that are not closed yet. @type {Set<Promise<void>>} */
@@ -36,16 +34,13 @@ class RunFolder {
   /**
    * @param {Host} host
    * @param {readonly import('./paths').DeclaredPath[]} paths
-   * @param {number} fanOut
-   * @param {number} recordsMax  of a block
-   * @param {import('./pace').Pace} pace
+   * @param {Required<import('./log-index').Tuning>} tuning
    */
-  constructor (host, paths, fanOut, recordsMax, pace) {
+  constructor (host, paths, tuning) {
     this.#host = host
     this.#paths = JSON.stringify(paths.map(({ steps, each, range }) => [steps, each, range]))
-    this.#fanOut = fanOut
-    this.#recordsMax = recordsMax
-    this.#pace = pace
+    this.#tuning = tuning
+    this.#cache = new PageCache(tuning.cachedPages)
   }
 
   /**
@@ -208,7 +203,7 @@ class RunFolder {
    * @returns {Promise<Run | null>}
    */
   async merge (runs, key, isCurrent, onDamaged) {
-    const cache = new PageCache(MERGE_PAGES)
+    const cache = new PageCache(Math.min(MERGE_PAGES, this.#tuning.cachedPages))
     /** @type {Run[]} */
     const copies = []
     try {
@@ -241,7 +236,7 @@ class RunFolder {
     const { storage, folder, codec, findFile } = this.#host
     const { id, epoch } = this.#host.identity()
     const proof = await this.#host.proof(last)
-    const name = await writeRunFile(storage, folder, findFile(), { from, to }, this.#pace, async (writer) => {
+    const name = await writeRunFile(storage, folder, findFile(), { from, to }, this.#tuning.pace, async (writer) => {
       const sections = await write(writer)
       return {
         ...sections,
@@ -289,16 +284,17 @@ class RunFolder {
     for (const [index, run] of runs.entries()) {
       const isNext = index > 0 && levels[index - 1] === levels[index] && runs[index - 1].to === run.from
       found = isNext ? [...found, run] : [run]
-      if (found.length === this.#fanOut && canBeOne(found)) return found
-      if (found.length === this.#fanOut) found = found.slice(1)
+      if (found.length === this.#tuning.fanOut && canBeOne(found)) return found
+      if (found.length === this.#tuning.fanOut) found = found.slice(1)
     }
     return null
   }
 
   /** How often it was merged, by its size. @param {Run} run */
   #levelOf ({ records }) {
+    const { recordsMax, fanOut } = this.#tuning
     let level = 0
-    for (let size = GROWN_PART * this.#recordsMax * this.#fanOut; size <= records; size *= this.#fanOut) level++
+    for (let size = GROWN_PART * recordsMax * fanOut; size <= records; size *= fanOut) level++
     return level
   }
 

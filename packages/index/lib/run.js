@@ -19,6 +19,10 @@ const HASHES = 2 ** 32
 const GUESSED = 8
 const PAGE_SHIFT = 12
 const PAGE_MASK = PAGE_SIZE - 1
+/** So many short hashes are read at once. */
+const HASHES_AT_ONCE = 4096
+/** For one read, which ends in the turn of the event loop in which it began. */
+const READ = Buffer.allocUnsafeSlow(HASHES_AT_ONCE * ENTRY_SIZE + PAGE_SIZE)
 
 /**
  * @typedef {import('./run-format').Footer} Footer
@@ -26,33 +30,41 @@ const PAGE_MASK = PAGE_SIZE - 1
  * @typedef {import('@millrace/block-file').Storage} Storage
  * @typedef {import('@millrace/block-file').StorageHandle} StorageHandle
  * @typedef {{ bytes: Buffer, view: DataView }} Page
+ * @typedef {{ page: Page, pages: Array<Page | undefined> | null, index: number }} Slot  `pages`: of the run whose page
+ *   it has; null if it has none
  */
 
 const NONE = Buffer.alloc(0)
 
-/** Bounds how many pages are in memory: the one that was loaded first goes first. */
+/**
+ * The pages that are in memory, of all runs. The one that was loaded first is the first to be read over: bytes of a
+ * page are valid until the next one is read.
+ */
 class PageCache {
   #max
-  /** @type {Array<{ pages: Array<Page | undefined>, index: number }>} */
-  #loaded = []
+  /** @type {Slot[]} */
+  #slots = []
   #next = 0
 
-  /** @param {number} [max] */
-  constructor (max = CACHED_PAGES) {
+  /** @param {number} max */
+  constructor (max) {
     this.#max = max
   }
 
-  /** @param {Array<Page | undefined>} pages  of a run @param {number} index */
-  note (pages, index) {
-    const entry = { pages, index }
-    if (this.#loaded.length < this.#max) {
-      this.#loaded.push(entry)
-      return
+  /** Gives a slot whose page may be read over, until the next call. @returns {Slot} */
+  take () {
+    if (this.#slots.length < this.#max) {
+      const bytes = Buffer.allocUnsafeSlow(PAGE_SIZE)
+      const page = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, PAGE_SIZE) }
+      const slot = { page, pages: null, index: 0 }
+      this.#slots.push(slot)
+      return slot
     }
-    const oldest = this.#loaded[this.#next]
-    oldest.pages[oldest.index] = undefined
-    this.#loaded[this.#next] = entry
+    const slot = this.#slots[this.#next]
     this.#next = (this.#next + 1) % this.#max
+    if (slot.pages !== null) slot.pages[slot.index] = undefined
+    slot.pages = null
+    return slot
   }
 }
 
@@ -113,13 +125,22 @@ class Run {
   #load (index) {
     const isThere = this.isOpen && index >= 0 && index < this.footer.dataSize / PAGE_SIZE
     if (!isThere) throw new DamagedRun(`there is no page ${index}`)
-    const bytes = Buffer.allocUnsafeSlow(PAGE_SIZE)
-    if (readWholeSync(this.#handle, bytes, index * PAGE_SIZE) < PAGE_SIZE) throw new DamagedRun(`page ${index} is cut off`)
-    if (crc32(bytes) !== this.#checksums.readUInt32LE(index * WORD_SIZE)) throw new DamagedRun(`page ${index} is damaged`)
-    const page = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, PAGE_SIZE) }
-    this.#pages[index] = page
-    this.#cache.note(this.#pages, index)
-    return page
+    const slot = this.#cache.take()
+    this.#readPages(index, slot.page.bytes)
+    this.#pages[index] = slot.page
+    slot.pages = this.#pages
+    slot.index = index
+    return slot.page
+  }
+
+  /** @type {(index: number, target: Buffer) => void} as many as `target` has room for */
+  #readPages (index, target) {
+    const size = readWholeSync(this.#handle, target, index * PAGE_SIZE)
+    for (let at = 0, page = index; at < target.length; at += PAGE_SIZE, page++) {
+      if (size < at + PAGE_SIZE) throw new DamagedRun(`page ${page} is cut off`)
+      const sum = crc32(target.subarray(at, at + PAGE_SIZE))
+      if (sum !== this.#checksums.readUInt32LE(page * WORD_SIZE)) throw new DamagedRun(`page ${page} is damaged`)
+    }
   }
 
   /** @param {number} offset  a multiple of 4 */
@@ -132,7 +153,10 @@ class Run {
     return this.#page(offset >>> PAGE_SHIFT).view.getFloat64(offset & PAGE_MASK, true)
   }
 
-  /** Gives bytes, fewer if the data ends there. @type {(offset: number, size: number) => Buffer} */
+  /**
+   * Gives bytes that are valid until the next page is read; fewer if the data ends there.
+   * @type {(offset: number, size: number) => Buffer}
+   */
   read (offset, size) {
     const end = Math.min(offset + size, this.footer.dataSize)
     // What is empty may be at the end, where no page is.
@@ -245,6 +269,32 @@ class Run {
     return this.#word(this.footer.keys[slot].start + place + index % GROUP_SIZE * ENTRY_SIZE)
   }
 
+  /**
+   * Reads short hashes of the keys of a path. It leaves the pages in memory alone: who reads all hashes once would put
+   * them in the place of pages that are asked for.
+   * @type {(slot: number, index: number, target: Uint32Array) => number} how many, from `index` on
+   */
+  readHashes (slot, index, target) {
+    const { start, count } = this.footer.keys[slot]
+    const { places } = this.#fencesOf(slot)
+    let group = Math.floor(index / GROUP_SIZE)
+    const offset = start + places[group] + index % GROUP_SIZE * ENTRY_SIZE
+    let end = (group + 1) * GROUP_SIZE
+    // Groups whose lists are elsewhere are adjacent.
+    while (end < count && places[group + 1] === places[group] + GROUP_SIZE * ENTRY_SIZE) {
+      group++
+      end += GROUP_SIZE
+    }
+    const read = Math.min(end - index, count - index, target.length, HASHES_AT_ONCE)
+    const first = offset >>> PAGE_SHIFT
+    const last = offset + read * ENTRY_SIZE - 1 >>> PAGE_SHIFT
+    if (!this.isOpen || last >= this.footer.dataSize / PAGE_SIZE) throw new DamagedRun(`there is no page ${last}`)
+    const bytes = READ.subarray(0, (last + 1 - first) * PAGE_SIZE)
+    this.#readPages(first, bytes)
+    for (let at = 0; at < read; at++) target[at] = bytes.readUInt32LE((offset & PAGE_MASK) + at * ENTRY_SIZE)
+    return read
+  }
+
   /** All keys of a path, in the order of their hashes. @param {number} slot */
   * entries (slot) {
     const { start, size, count } = this.footer.keys[slot]
@@ -353,6 +403,8 @@ async function readAt (handle, position, size) {
   return bytes
 }
 
+exports.CACHED_PAGES = CACHED_PAGES
+exports.HASHES_AT_ONCE = HASHES_AT_ONCE
 exports.PageCache = PageCache
 exports.Run = Run
 exports.firstIndex = firstIndex

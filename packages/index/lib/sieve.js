@@ -3,9 +3,10 @@
 //
 // Each path that is asked for has a table. It has a column of bits for each run, and each hash has three rows: of a run
 // that has the hash, the bits in all of them are set. So three rows tell of all runs at once which of them may have it.
-// A table is filled by those who ask, a little each time; a run that is not in it yet may have everything.
+// A table is filled in the background once it is asked for, and by those who ask, a little each time. A run that is not
+// in it yet may have everything.
 
-const { Run } = require('./run')
+const { HASHES_AT_ONCE, Run } = require('./run')
 
 /** With fewer runs each of them is looked into. */
 const RUNS_MIN = 17
@@ -17,16 +18,20 @@ const ROWS_SHARE = 16
 const ROWS_SHARE_MIN = 4
 /** If a run has more hashes than this part of the rows, most of its bits would be set. */
 const FULL_SHARE = 1 / ROWS_SHARE_MIN
-const ROW_BITS_MIN = 6
+const ROW_BITS_MIN = 8
+/** The rows of a hash are side by side. A run has its hashes in order, so rows are filled in order, too. */
+const NEAR_BITS = 8
 /** Of the runs three quarters have no more hashes than a usual one. */
 const USUAL = 3 / 4
-/** Hashes that are read each time. */
-const STEP = 16384
+/** Who asks adds so many hashes for each run that he has to look into: that takes about as long. */
+const STEP = 1024
 const COLUMNS = 32
 const WORD_SIZE = 4
 const HASH_BITS = 32
 /** Odd numbers with well mixed bits: the first bits of a product are as good as those of another hash. */
 const FACTORS = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d]
+/** What is being added; no longer than a step. */
+const HASHES = new Uint32Array(HASHES_AT_ONCE)
 
 /**
  * @typedef {import('./cover').Cover} Cover
@@ -77,7 +82,7 @@ class Table {
 
   /** @param {readonly Hash[]} hashes @returns {Uint32Array}  a bit for each run that may have one of them */
   find (hashes) {
-    this.#fill()
+    this.fill(STEP * this.#left.length)
     const [bits, width] = [this.#bits, this.#width]
     const found = this.#filled.map((word) => ~word)
     for (const { short } of hashes) {
@@ -89,24 +94,30 @@ class Table {
 
   /** @type {(short: number, factor: number) => number} where it begins */
   #rowOf (short, factor) {
-    return (Math.imul(short, factor) >>> this.#shift) * this.#width
+    const near = Math.imul(short, factor) >>> HASH_BITS - NEAR_BITS
+    return ((short >>> this.#shift >>> NEAR_BITS << NEAR_BITS) + near) * this.#width
   }
 
-  #fill () {
-    for (let left = STEP; left > 0 && this.#left.length > 0;) {
+  get isFull () {
+    return this.#left.length === 0
+  }
+
+  /** @param {number} count  of hashes that are added, about */
+  fill (count) {
+    for (let left = count; left > 0 && this.#left.length > 0;) {
       const [run, column] = this.#left[this.#left.length - 1]
-      const [offset, bit] = [Math.floor(column / COLUMNS), 1 << column % COLUMNS]
-      const { count } = run.footer.keys[this.#slot]
-      const end = Math.min(count, this.#at + left)
-      left -= 1 + end - this.#at
+      const total = run.footer.keys[this.#slot].count
+      left--
       try {
-        for (; this.#at < end; this.#at++) {
-          const short = run.hashAt(this.#slot, this.#at)
-          for (const factor of FACTORS) this.#bits[this.#rowOf(short, factor) + offset] |= bit
+        if (this.#at < total) {
+          const read = run.readHashes(this.#slot, this.#at, HASHES)
+          for (let index = 0; index < read; index++) this.#add(HASHES[index], column)
+          this.#at += read
+          left -= read
         }
-        if (end < count) return
+        if (this.#at < total) continue
         // Odd records may have everything.
-        if (run.odd.length === 0) this.#filled[offset] |= bit
+        if (run.odd.length === 0) this.#filled[Math.floor(column / COLUMNS)] |= 1 << column % COLUMNS
       } catch {
         // Whoever looks into it is told. It stays one that may have everything.
       }
@@ -114,10 +125,17 @@ class Table {
       this.#at = 0
     }
   }
+
+  /** @type {(short: number, column: number) => void} */
+  #add (short, column) {
+    const [bits, offset, bit] = [this.#bits, Math.floor(column / COLUMNS), 1 << column % COLUMNS]
+    for (const factor of FACTORS) bits[this.#rowOf(short, factor) + offset] |= bit
+  }
 }
 
 class Sieve {
   #runsMin
+  #onAsked
   /** Of the coverage. */
   #version = -1
   /** @type {Map<Run, number>} */
@@ -131,9 +149,24 @@ class Sieve {
   /** Where each segment begins and ends, side by side: to ask each run itself takes longer. It counts for runs only. */
   borders = new Float64Array(0)
 
-  /** @param {number} [runsMin] */
-  constructor (runsMin = RUNS_MIN) {
+  /**
+   * @param {number} [runsMin]
+   * @param {() => void} [onAsked]  somebody asks for a path, and `fill` has work for it
+   */
+  constructor (runsMin = RUNS_MIN, onAsked = () => {}) {
     this.#runsMin = runsMin
+    this.#onAsked = onAsked
+  }
+
+  /**
+   * Adds hashes to a table that was asked for.
+   * @param {number} count  about so many
+   * @returns {boolean}  whether there was anything to add
+   */
+  fill (count) {
+    const table = this.#tables.find((table) => table && !table.isFull)
+    table?.fill(count)
+    return Boolean(table)
   }
 
   /**
@@ -154,7 +187,10 @@ class Sieve {
     if (cover.kind === 'values') return null
     if (cover.kind === 'keys') {
       const table = (this.#tables[cover.slot] ??= this.#createTable(cover.slot))
-      return table && table.find(cover.hashes)
+      if (table === null) return null
+      const found = table.find(cover.hashes)
+      if (!table.isFull) this.#onAsked()
+      return found
     }
     const parts = cover.parts.map((part) => this.#find(part))
     const known = parts.filter((part) => part !== null)

@@ -13,7 +13,10 @@ const seed = Date.now() & 0xffffff
 const ROUNDS = inQuickRuns(40, 8)
 const PATHS = ['type', { path: 'key', range: true }, { path: 'tags', each: true }]
 const openIndex = (log, random) => {
-  const tuning = { recordsMax: 5 + random(100), fanOut: 2 + random(7), waitMs: 1, sieveRunsMin: random(4) }
+  const tuning = {
+    recordsMax: 5 + random(100), fanOut: 2 + random(7), waitMs: 1,
+    sieveRunsMin: random(4), cachedPages: 1 + random(4)
+  }
   return createIndex(PATHS, { tuning }).open(log)
 }
 

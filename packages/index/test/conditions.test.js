@@ -219,7 +219,10 @@ for (const [kind, open] of Object.entries(KINDS)) {
       const storage = storages[random(['lines', 'segments'].includes(kind) ? 2 : 3)]
       const recordsMax = [20, 100, 32768][random(3)]
       const hashBits = random(2) === 0 ? 8 : 32
-      const tuning = { hashBits, recordsMax, fanOut: 2, waitMs: random(5), sieveRunsMin: random(4) }
+      const tuning = {
+        hashBits, recordsMax, fanOut: 2, waitMs: random(5),
+        sieveRunsMin: random(4), cachedPages: 1 + random(4)
+      }
       const index = createIndex(['key', { path: 'n', range: true }, { path: 'tags', each: true }], { tuning })
       const log = open({ storage, index, fsync: ['always', 'interval', 'never'][random(3)] })
       await log.ready()

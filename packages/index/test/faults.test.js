@@ -10,7 +10,7 @@ const { FOLDER, MemoryLog } = require('./memory-log')
 
 const ROUNDS = isLongRun ? 400 : 8
 const PATHS = ['type', { path: 'key', range: true }, { path: 'tags', each: true }, { path: 'n', range: true }, { path: 'items', each: 'id' }]
-const TUNING = { recordsMax: 60, fanOut: 3, waitMs: 1, sieveRunsMin: 2 }
+const TUNING = { recordsMax: 60, fanOut: 3, waitMs: 1, sieveRunsMin: 2, cachedPages: 3 }
 
 const open = (log, paths = PATHS, tuning = TUNING) => createIndex(paths, { tuning }).open(log)
 const newSeed = () => Date.now() & 0xffffff

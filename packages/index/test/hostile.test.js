@@ -11,7 +11,7 @@ const { MemoryLog } = require('./memory-log')
 const { putTogether, takeApart } = require('./run-bytes')
 
 const PATHS = ['type', { path: 'n', range: true }]
-const TUNING = { recordsMax: 100, fanOut: 3, waitMs: 1, sieveRunsMin: 2 }
+const TUNING = { recordsMax: 100, fanOut: 3, waitMs: 1, sieveRunsMin: 2, cachedPages: 3 }
 const WHERE = [{ path: 'type', equals: 'rare' }, { path: 'n', gte: 7, lt: 9 }, { path: 'type', in: ['often', 'rare'] }]
 
 /** A log with three runs. */

@@ -57,7 +57,10 @@ async function tryLog (seed, hashBits, create) {
   if (random(2) === 0) log.borders = [0]
   const recordsMax = pick(random, [1, 7, 50, 200, 700])
   const [fanOut, sieveRunsMin] = [pick(random, [2, 3, 8, 100]), pick(random, [1, 2, 1000])]
-  const tuning = { hashBits, recordsMax, fanOut, waitMs: 1, sieveRunsMin }
+  const tuning = {
+    hashBits, recordsMax, fanOut, waitMs: 1,
+    sieveRunsMin, cachedPages: pick(random, [1, 2, 3, 5, 2048])
+  }
   appendSome(log, random, random(500), makeBytes)
   let index = createIndex(paths, { tuning }).open(log)
   let wrong = null

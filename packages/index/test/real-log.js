@@ -152,7 +152,8 @@ function createState (random, kind = random(KINDS.length), isOdd = false) {
     fanOut: 2 + random(3),
     hashBits: random(2) === 0 ? 8 : 32,
     waitMs: random(5),
-    sieveRunsMin: random(4)
+    sieveRunsMin: random(4),
+    cachedPages: 1 + random(100)
   }
   const paths = makers.allPaths
   return openState({ kind, framing, codec, file, tuning, paths, seqs: [], count: 0, log: null, ...makers })

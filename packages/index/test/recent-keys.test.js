@@ -201,7 +201,10 @@ for (const hashBits of [32, 8]) {
       const random = createRandom(seed + round)
       const log = new HidingLog({ codec: pick(random, CODECS), seed: seed + round })
       if (random(2) === 0) log.borders = [0]
-      const tuning = { hashBits, recordsMax: pick(random, [7, 50, 200]), fanOut: 2, waitMs: 1, sieveRunsMin: random(4) }
+      const tuning = {
+        hashBits, recordsMax: pick(random, [7, 50, 200]), fanOut: 2, waitMs: 1,
+        sieveRunsMin: random(4), cachedPages: 1 + random(4)
+      }
       const paths = ['type', { path: 'key', range: random(2) === 0 }, ...makePaths(random).filter(isOther)]
       const index = createIndex(paths, { tuning }).open(log)
       const queue = new Queue(log, random)

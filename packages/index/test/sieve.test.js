@@ -13,12 +13,16 @@ const RUNS_MIN = 5
 
 /** A run without a file. */
 function makeRun (from, to, columns, { odd = [], isDamaged = false } = {}) {
-  const hashAt = (slot, index) => {
-    if (isDamaged && index === columns[slot].length >> 1) throw new DamagedRun('a page')
-    return columns[slot][index]
+  const readHashes = (slot, index, target) => {
+    const { [slot]: column } = columns
+    const read = Math.min(column.length - index, 256, target.length)
+    const isHit = isDamaged && index + read > column.length >> 1
+    if (isHit) throw new DamagedRun('a page')
+    for (let at = 0; at < read; at++) target[at] = column[index + at]
+    return read
   }
   const footer = { keys: columns.map(({ length }) => ({ count: length })) }
-  const values = { from, to, columns, footer, hashAt, odd, isDamaged }
+  const values = { from, to, columns, footer, readHashes, odd, isDamaged }
   const properties = Object.entries(values).map(([name, value]) => [name, { value }])
   return Object.create(Run.prototype, Object.fromEntries(properties))
 }
@@ -102,6 +106,26 @@ tape('sieve: a hundred runs that have not a key are passed at once, once all are
     if (runsMin === 17) t.ok(passed.length > 50, `${passed.length} of 100`)
     else t.equal(passed.length, 0)
   }
+  t.end()
+})
+
+tape('sieve: what was asked for is filled in the background, whoever asks again', (t) => {
+  const random = createRandom(2)
+  let asked = 0
+  const coverage = new Coverage(RUNS_MIN, () => { asked++ })
+  const makeColumn = () => Array.from({ length: 20_000 }, () => random(2 ** 32) >>> 1 << 1 >>> 0)
+  for (let index = 0; index < 40; index++) coverage.add(makeRun(index, index + 1, [makeColumn(), makeColumn()]))
+  const pass = (short) => new Passing({ coverage, cover: () => ({ kind: 'keys', slot: 1, hashes: [{ short }] }) }).pass(0)
+  t.equal(coverage.sieve.fill(1000), false, 'nobody has asked')
+  t.ok(pass(77) < 10, 'who asks first fills little')
+  t.equal(asked, 1)
+  let steps = 0
+  while (coverage.sieve.fill(1000)) steps++
+  t.ok(steps > 100, `${steps} steps`)
+  const absent = Array.from({ length: 100 }, (_, index) => 2 * index * 12345677 + 1 >>> 0)
+  const passed = absent.filter((short) => pass(short) === 40)
+  t.ok(passed.length > 50, `${passed.length} of 100`)
+  t.equal(asked, 1, 'it is full')
   t.end()
 })
 
