@@ -7,6 +7,7 @@
 const { misuse } = require('@millrace/errors')
 const { toPromise } = require('@millrace/flow')
 const { notRemoved } = require('./errors')
+const { skipError } = require('./range')
 const { IndexedReader } = require('./read/indexed-reader')
 
 /**
@@ -225,10 +226,11 @@ class Indexing {
   }
 
   /** @type {import('./load').CountSure} */
-  countSure = ({ from, stop, where }) => {
+  countSure = ({ from, stop, where, limit, skipsDamage }) => {
     const file = this.#file
     // A read from somewhere on may fail there.
     if (where === null || from > 0 || this.index === null || this.#doubt !== null) return null
+    if (skipError(file, { skipsDamage }) !== null) return null
     const end = Math.min(stop, file.end)
     const counted = this.index.count(where, { from, to: end })
     if (counted === null) return null
@@ -236,6 +238,8 @@ class Indexing {
     const parts = iterate.call(counted.parts)
     const first = parts.next()
     if (first.done) return { sure, openRest: null }
+    // A read that ends at its limit may fail before, and does not fail after it.
+    if (limit < Infinity) return null
     let isFirst = true
     const next = () => {
       if (!isFirst) return parts.next()
@@ -259,6 +263,8 @@ class Indexing {
   openRangeWithin ({ openRange, isWithin }, file, range, cb) {
     const { from, reverse, limit } = range
     if (range.where === null || this.index === null || this.#doubt !== null) return openRange(file, range, cb)
+    const refusal = skipError(file, range)
+    if (refusal) return cb(refusal)
     const open = () => {
       const stop = Math.min(range.stop, file.end)
       try {

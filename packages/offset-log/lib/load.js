@@ -62,7 +62,7 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  * @typedef {(file: LogFile, range: import('./range').Range, cb: OpenedRange) => void} OpenRange  the range is the
  *   reader's own from then on
  * @typedef {{ sure: number, openRest: OpenRange | null }} Counted  how many records match for certain, and what opens a
- *   reader of others that may
+ *   reader of others that may; null if there are none, as always if the range has a limit
  * @typedef {(range: import('./range').Range) => Counted | null} CountSure  null if all is to be read
  */
 

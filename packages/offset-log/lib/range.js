@@ -363,22 +363,26 @@ class RangeReader {
 
 /** @type {(file: LogFile, range: Range, cb: (err: Error | null, reader?: RangeReader) => void) => void} */
 function openRange (file, range, cb) {
-  const { codec, store } = file
-  const skipsDamage = range.skipsDamage ?? file.skipsDamage
-  // Refused in a framing that cannot.
-  if (skipsDamage && !store.supports.onCorrupt) return cb(cannotSkip(store))
+  const refusal = skipError(file, range)
+  if (refusal) return cb(refusal)
   let isWanted = null
   try {
-    if (range.where !== null) isWanted = codec.compile(range.where)
+    isWanted = file.codec.compile(range.where)
   } catch (err) {
     return cb(/** @type {Error} */ (err))
   }
-  range.skipsDamage = skipsDamage
+  range.skipsDamage ??= file.skipsDamage
   new RangeReader(file, /** @type {Range & { skipsDamage: boolean }} */ (range), isWanted).open(cb)
 }
 
-/** @param {import('./load').Store} store */
-function cannotSkip (store) {
+/**
+ * Why a read may not skip damage: in some framings none can, also not with an index. Null if it may, or does not.
+ * @param {LogFile} file  each of several files answers for itself
+ * @param {Pick<Range, 'skipsDamage'>} range
+ * @returns {LogError | null}  ERR_NOT_SUPPORTED
+ */
+function skipError ({ store, skipsDamage }, range) {
+  if (!(range.skipsDamage ?? skipsDamage) || store.supports?.onCorrupt !== false) return null
   return new LogError('ERR_NOT_SUPPORTED', `onCorrupt: with damage in ${store.name}, the next record cannot be found; ` +
     'leave onCorrupt out')
 }
@@ -386,3 +390,4 @@ function cannotSkip (store) {
 exports.parseRange = parseRange
 exports.RangeReader = RangeReader
 exports.openRange = openRange
+exports.skipError = skipError

@@ -90,7 +90,6 @@ function count (file, getter, request, cb) {
   scanRange('count', file, request, cb, (range) => {
     const { sure = 0, openRest = undefined } = file.countSure?.(range) ?? {}
     let recordCount = Math.min(sure, range.limit)
-    range.limit -= recordCount
     return { onRecords: ({ count }) => { recordCount += count }, result: () => recordCount, open: openRest }
   }, lookFirst)
 }
