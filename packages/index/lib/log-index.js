@@ -114,8 +114,9 @@ class LogIndex {
   /** @type {Error | null} */
   #failure = null
   #isClosed = false
-  #isPaused = false
-  /** Those who wait until a compaction, or the index, has ended. @type {Array<(value?: undefined) => void>} */
+  /** Compactions that are under way: one may begin before what the one before has left is removed. */
+  #compactionCount = 0
+  /** Those who wait until the last compaction, or the index, has ended. @type {Array<(value?: undefined) => void>} */
   #resumed = []
   /** Of a log with conditional appends. @type {RecentKeys | null} */
   #recent = null
@@ -130,6 +131,10 @@ class LogIndex {
     const onAsked = () => { if (this.#tuning.keepsUp && this.#work === null) this.#wake(0) }
     this.#indexer = new Indexer(paths, host, this.#folder, this.#tuning, mayWork, onAsked)
     this.#opened = this.#open()
+  }
+
+  get #isPaused () {
+    return this.#compactionCount > 0
   }
 
   async #open () {
@@ -186,7 +191,10 @@ class LogIndex {
   /** For appends with a condition. */
   recent () {
     const seek = (/** @type {Filter[]} */ filters) => this.#seek(filters)
-    this.#recent ??= new RecentKeys(this.#paths, this.#host, this.#indexer, seek, this.#tuning.recordsMax)
+    if (this.#recent === null) {
+      this.#recent = new RecentKeys(this.#paths, this.#host, this.#indexer, seek, this.#tuning.recordsMax)
+      this.#recent.stop(this.#isPaused)
+    }
     return this.#recent
   }
 
@@ -261,9 +269,12 @@ class LogIndex {
     this.#wake(this.#tuning.waitMs)
   }
 
-  /** A compaction begins: until `compacted` nothing is read or written. */
+  /**
+   * A compaction begins. Until `compacted` is called for each that has begun, nothing is added: no record is read for
+   * that, and no run made. What the index knows already, it goes on to answer.
+   */
   compacting () {
-    this.#isPaused = true
+    this.#compactionCount++
     this.#recent?.stop(true)
   }
 
@@ -280,10 +291,12 @@ class LogIndex {
       await this.#settled()
       if (hasChanged) await this.#folder.empty(runs)
     } finally {
-      this.#isPaused = false
-      this.#resume()
-      this.#recent?.stop()
-      this.#wake(0)
+      this.#compactionCount--
+      if (!this.#isPaused && !this.#isClosed) {
+        this.#resume()
+        this.#recent?.stop()
+        this.#wake(0)
+      }
     }
   }
 

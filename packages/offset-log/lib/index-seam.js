@@ -43,8 +43,8 @@ const { IndexedReader } = require('./read/indexed-reader')
  * @property {(seqs: readonly number[]) => void} deleted  told twice: before the records are, and when they are
  * @property {(range: { from: number, to: number }) => void} dropped  of a log of several files: the records of some are
  *   gone, perhaps all but chosen ones
- * @property {() => void} compacting  nothing may be read until `compacted`
- * @property {(hasChanged: boolean) => Promise<void>} compacted
+ * @property {() => void} compacting  until `compacted` it may answer, but not read the log; several may overlap
+ * @property {(hasChanged: boolean) => Promise<void>} compacted  once for each `compacting`
  * @property {() => Promise<void>} replaced  of a log that is only read: its file is another one now, or was cut
  * @property {() => void} synced  more is on stable storage
  * @property {() => Promise<void>} ready
