@@ -8,7 +8,7 @@ const { composeFile, errors, peekId } = require('@millrace/offset-log/composing'
 const { INDEX_FOLDER } = require('./names')
 const { explain, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
-const { Times } = require('./record-times')
+const { RecordTimes } = require('./record-times')
 
 /**
  * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
@@ -32,7 +32,7 @@ class Core {
     this.folder = folder
     this.options = options
     this.segments = new Segments(folder, options.sealed, options.openSegments)
-    this.times = options.time === null ? null : new Times(this)
+    this.times = options.time === null ? null : new RecordTimes(this)
     /** Whoever removes, renames or replaces files of the folder takes a turn. */
     this.turns = new Turns()
     /** @type {import('@millrace/flow').Obz<number>} */
@@ -97,7 +97,7 @@ class Core {
    */
   fileWithin (bounds, indexing) {
     const { segments } = this
-    const times = /** @type {Times} */ (this.times)
+    const times = /** @type {RecordTimes} */ (this.times)
     const filter = times.createFilter(bounds)
     /** @type {import('@millrace/offset-log/composing').OpenRange} */
     const openRange = (_, range, cb) => {

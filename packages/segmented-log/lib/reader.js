@@ -32,7 +32,7 @@ const { DAMAGE_DISTANCE, SLACK } = require('./opening')
  * @property {LogError} error  What reads fail with there.
  *
  * @typedef {object} Within  of a read of a period
- * @property {import('./record-times').Times} times
+ * @property {import('./record-times').RecordTimes} times
  * @property {import('./record-times').TimeBounds} bounds
  * @property {(buf: Buffer, start: number, end: number, seq: number) => boolean} filter
  */

@@ -35,7 +35,7 @@ const GONE_COUNT_MAX = 1000
  * @property {number} lte
  */
 
-class Times {
+class RecordTimes {
   #core
   /** @type {Map<string, Period>} by the name of the segment */
   #periods = new Map()
@@ -257,6 +257,6 @@ function parseTimeBounds (call, given) {
   return bounds
 }
 
-exports.Times = Times
+exports.RecordTimes = RecordTimes
 exports.parseTime = parseTime
 exports.parseTimeBounds = parseTimeBounds
