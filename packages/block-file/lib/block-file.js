@@ -605,7 +605,7 @@ class BlockFileHandle {
  */
 // eslint-disable-next-line complexity -- a default for each option
 function parseOptions (path, options = {}) {
-  checkOptions('BlockFile', options)
+  if (options === null || typeof options !== 'object') checkOptions('BlockFile', options)
   const {
     blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, initial = null,
     lock = false, lockTimeout = 0, mustExist = false, errorIfExists = false, storage = fileStorage, made = null

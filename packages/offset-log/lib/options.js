@@ -86,7 +86,7 @@ const CALL_OPTIONS = { flushSync: ['sync'], append: ['seqs', 'if'], appendSync: 
  */
 // eslint-disable-next-line complexity -- a default for each option
 function parseOptions (options = {}) {
-  checkOptions('OffsetLog', options, KNOWN)
+  checkQuickly('OffsetLog', options, KNOWN)
   const {
     codec, id, index, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, maxPendingSize = Infinity, blockSize, flags, cache = CACHE_SIZE,
     fsync = 'interval', verify = true, onCorrupt = 'error', lock = true, lockTimeout, mustExist, errorIfExists, strict = false,
@@ -149,7 +149,7 @@ function parseOptions (options = {}) {
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseFlush (call, options) {
-  checkOptions(call, options, CALL_OPTIONS[call])
+  checkQuickly(call, options, CALL_OPTIONS[call])
   const { sync = true } = options
   if (typeof sync !== 'boolean') throw misuse(`${call}: sync must be true or false, got ${reasonOf(sync)}`)
   return sync
@@ -163,7 +163,7 @@ function parseFlush (call, options) {
  * @throws {TypeError} ERR_INVALID_ARGUMENT; ERR_NOT_SUPPORTED
  */
 function parseAppend (call, options) {
-  checkOptions(call, options, CALL_OPTIONS[call])
+  checkQuickly(call, options, CALL_OPTIONS[call])
   const { seqs = false } = options
   if (call === 'appendSync' && options.if !== undefined) {
     throw new LogError('ERR_NOT_SUPPORTED', 'appendSync: to decide about a condition may take reading the log; await append with if')
@@ -221,6 +221,16 @@ function losesHalfPairs (codec) {
   } catch {
     return false
   }
+}
+
+/**
+ * As `checkOptions`, which is asked only if something may be wrong: appends are many.
+ * @type {(call: string, options: object, known: readonly string[]) => void}
+ */
+function checkQuickly (call, options, known) {
+  let isRight = options !== null && typeof options === 'object' && !Array.isArray(options)
+  for (const name in options) isRight &&= known.includes(name)
+  if (!isRight) checkOptions(call, options, known)
 }
 
 exports.parseOptions = parseOptions

@@ -105,7 +105,8 @@ const LENIENT = ['stream', 'scan']
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseRange (call, options = {}, isStrict) {
-  checkOptions(call, options, isStrict || !LENIENT.includes(call) ? KNOWN[call] : undefined)
+  const known = isStrict || !LENIENT.includes(call) ? KNOWN[call] : undefined
+  if (known !== undefined || options === null || typeof options !== 'object') checkOptions(call, options, known)
   const skipsDamage = parseSkipping(`${call}: onCorrupt`, options.onCorrupt)
   const skipsRetained = parseSkipping(`${call}: onRetained`, options.onRetained)
   const old = options.old !== false
@@ -239,7 +240,7 @@ class RangeReader {
     store.openReader(this.#range, (err, reader) => {
       // If the file was replaced meanwhile, the result, even an error, may be that of the old file.
       if (store.isReplaced) return replacement.wait((err) => err ? cb(err) : this.open(cb))
-      if (err && this.#readsOn(err, cb, () => this.open(cb))) return
+      if (err && this.#awaitsBytes(err, cb, () => this.open(cb))) return
       if (err || !reader) return cb(err)
       this.#reader = reader
       cb(null, this)
@@ -264,7 +265,7 @@ class RangeReader {
   /** @type {NextCallback} */
   #found = (err, records) => {
     if (this.#store.isReplaced) return this.#goOnInNewFile()
-    if (err !== null && this.#readsOn(err, this.#cb, () => this.next(this.#logEnd, this.#cb))) return
+    if (err !== null && this.#awaitsBytes(err, this.#cb, () => this.next(this.#logEnd, this.#cb))) return
     this.#shortCount = 0
     if (err || !records || records.count === 0) return this.#cb(err, records)
     const { words } = this.#store
@@ -308,7 +309,7 @@ class RangeReader {
    * the file is no longer the one that was read.
    * @type {(err: Error, cb: (err: Error) => void, goOn: () => void) => boolean} whether it looks
    */
-  #readsOn (err, cb, goOn) {
+  #awaitsBytes (err, cb, goOn) {
     const { follower, lifecycle } = this.#file
     if (follower === null || lifecycle.isClosed || !isShortRead(err)) return false
     if (this.#shortCount++ >= SHORT_COUNT_MAX) return false
