@@ -364,15 +364,15 @@ class RangeReader {
 
 /** @type {(file: LogFile, range: Range, cb: (err: Error | null, reader?: RangeReader) => void) => void} */
 function openRange (file, range, cb) {
-  const refusal = skipError(file, range)
+  range.skipsDamage ??= file.skipsDamage
+  const refusal = range.skipsDamage ? skipError(file, range) : null
   if (refusal) return cb(refusal)
   let isWanted = null
   try {
-    isWanted = file.codec.compile(range.where)
+    if (range.where !== null) isWanted = file.codec.compile(range.where)
   } catch (err) {
     return cb(/** @type {Error} */ (err))
   }
-  range.skipsDamage ??= file.skipsDamage
   new RangeReader(file, /** @type {Range & { skipsDamage: boolean }} */ (range), isWanted).open(cb)
 }
 
