@@ -29,6 +29,8 @@ class RecordStream {
   #keepsBytes
   /** Whether the stream is live and has reached the end of the log once. */
   #hasCaughtUp = false
+  /** Whether the read that waits keeps the process running: `#isRef` may change meanwhile. */
+  #isKeeping = false
   /** @type {Reader | null} */
   #reader = null
   /** The run that is being delivered; `#index` is the next record. @type {RecordRun | null} */
@@ -264,13 +266,14 @@ class RecordStream {
     this.#hasCaughtUp = true
     this.#keepsBytes = false
     waitingStreams.add(this)
-    if (this.#isRef) keepProcess()
+    this.#isKeeping = this.#isRef
+    if (this.#isKeeping) keepProcess()
   }
 
   /** @returns {boolean}  whether a read was waiting for an append */
   #stopWaiting () {
     const wasWaiting = this.#file.waitingStreams.delete(this)
-    if (wasWaiting && this.#isRef) releaseProcess()
+    if (wasWaiting && this.#isKeeping) releaseProcess()
     return wasWaiting
   }
 

@@ -261,6 +261,27 @@ for (const [what, [program, staysAlive]] of Object.entries(LIVE)) {
   })
 }
 
+tape('process end: a source that is iterated while a pull of it waits takes nothing from the live loops of others', async (t) => {
+  const file = newPath('log')
+  const { out, status } = run(`
+    const log = OffsetLog(file)
+    ;(async () => {
+      await log.ready()
+      const source = log.stream({ live: true })
+      const pulled = new Promise((resolve) => source(null, resolve))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      source[Symbol.asyncIterator]()
+      await log.append(record('first'))
+      await pulled
+      source(true, () => {})
+      setTimeout(() => log.append(record('late')), 300).unref()
+      ${loop('live: true, old: false')}
+    })()
+  `, file)
+  t.equal(out, 'late')
+  t.equal(status, 0)
+})
+
 tape('process end: a live stream that was left, or whose log is closed, keeps nothing running', async (t) => {
   const file = newPath('log')
   const { out, status } = run(`
