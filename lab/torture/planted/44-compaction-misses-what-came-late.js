@@ -5,6 +5,7 @@ exports.why = 'records that were acknowledged are in no file any more'
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/maintenance.js',
-  find: '  await compactor.copyTo(file.end, onProgress)\n  // Suppose',
-  replace: '  // Suppose'
+  find: `    syncedSince = writtenSince
+    await compactor.copyTo(file.end, onProgress)`,
+  replace: '    syncedSince = writtenSince'
 }]

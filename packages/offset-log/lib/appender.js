@@ -249,10 +249,10 @@ class Appender {
     this.#run()
   }
 
-  /** Whether `flushNow` may be called: it must overtake neither a truncation nor the renaming of a compacted file. */
+  /** Whether `flushNow` may be called: it must overtake neither a truncation nor the end of a compaction. */
   get canFlushNow () {
     const { blocks, replacement } = this.#file
-    return blocks.canWriteNow && !replacement.isRenaming
+    return blocks.canWriteNow && replacement.takesWrites
   }
 
   /**

@@ -46,8 +46,6 @@ class CheckedStore {
     /** The name of the codec in the head; null if there is none. @type {string | null} */
     this.codecName = header.codec || null
     this.supports = { atomicBatch: true, onCorrupt: true, compact: true, del: true, uniqueSeqs: true }
-    /** Whether the log has switched, or is switching, to another file. */
-    this.isReplaced = false
     /** The words of a file with a dictionary; null without. */
     this.words = header.hasWords ? new FileWords() : null
     /** A packed record takes at most one byte more than the record. */

@@ -172,6 +172,12 @@ class Compactor {
     onProgress(logEnd)
   }
 
+  /** Makes what is copied durable, but for the last page: `finish` then takes less time. */
+  async sync () {
+    await this.#writePages()
+    await promisesOf(this.#target).sync()
+  }
+
   /**
    * Call it when everything is copied and nothing more is appended.
    * @returns {Promise<{ count: number, readCount: number, size: number }>}  how many records were chosen, of how many,
@@ -184,8 +190,7 @@ class Compactor {
     const logicalEnd = newEnd + newShift
     const reservedEnd = reservation.reservedEndFor(logicalEnd, false)
     const slot = { sequence: 2, epoch, end: newEnd, logicalEnd, last, erasedCount: 0, chainCrc, reservedEnd }
-    await this.#writePages()
-    await promisesOf(this.#target).sync()
+    await this.sync()
     await promisesOf(this.#target).write(encodeSlot(slot, salt), SLOT_POSITIONS[0])
     await promisesOf(this.#target).sync()
     await promisesOf(this.#target).close()

@@ -37,6 +37,7 @@ const { WaitingStreams } = require('./stream')
 function composeFile ({ path, flags, options, lifecycle, since, peek, readRecord, findEnd, openRange }) {
   const { codec, isStrict, skipsDamage } = options
   const blocks = { path, flags, rewriteCount: 0 }
+  const store = { peek, readRecord, get logEnd () { return findEnd() } }
   /** @type {unknown} */
   const file = {
     codec,
@@ -46,9 +47,9 @@ function composeFile ({ path, flags, options, lifecycle, since, peek, readRecord
     since,
     waitingStreams: new WaitingStreams(),
     follower: null,
-    replacement: { wait: (/** @type {(err: null) => void} */ run) => run(null) },
+    replacement: { readable: store, wait: (/** @type {(err: null) => void} */ run) => run(null) },
     blocks,
-    store: { peek, readRecord, get logEnd () { return findEnd() } },
+    store,
     get end () { return findEnd() },
     /** @type {import('./load').OpenRange} */
     openRange: (_, range, cb) => openRange(range, cb),

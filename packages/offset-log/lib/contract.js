@@ -284,9 +284,9 @@
  * @property {(options?: SyncOptions) => void} flushSync  Writes everything appended so far before it
  *   returns, and syncs it, for `exit` handlers and the like. The callbacks of the appends run later, in their order.
  *   `sync: false` leaves out the sync: the records then survive a killed process, but not a power cut. It does not wait
- *   for deletions. It throws ERR_LOG_NOT_READY while the log is being opened or a compaction replaces its file,
- *   ERR_LOG_CLOSED if the log is closed and no earlier append waits, ERR_NOT_SUPPORTED if the storage has no
- *   synchronous calls, the error of opening, and that of a write or sync that fails, which the appends get too.
+ *   for deletions. It throws ERR_LOG_NOT_READY while the log is being opened, and for the few syncs that end a
+ *   compaction, ERR_LOG_CLOSED if the log is closed and no earlier append waits, ERR_NOT_SUPPORTED if the storage has
+ *   no synchronous calls, the error of opening, and that of a write or sync that fails, which the appends get too.
  * @property {AppendSync<T>} appendSync  Appends a record or a batch after all earlier appends and returns the seq of
  *   the last one, or with `seqs: true` those of all; it writes, syncs and throws as `flushSync` does. With
  *   `sync: false` it is the fastest way to have a record in the file before the next line of the program runs. If it

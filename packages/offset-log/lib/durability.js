@@ -145,10 +145,11 @@ class Durability {
   }
 
   /**
-   * Syncs the file from within such an action.
+   * Syncs the file from within such an action. What was written before the call can then be read.
    * @throws ERR_LOG_POISONED
    */
   async syncBetween () {
+    const { writtenSince } = this.#file
     const running = this.#running = createTurn()
     // Perhaps nobody waits for it but the action.
     running.promise.catch(() => {})
@@ -163,7 +164,9 @@ class Durability {
       running.reject(this.error)
       throw this.error
     }
-    if (this.#syncedSince > this.#durable.value) this.#durable.set(this.#syncedSince)
+    this.onSynced(writtenSince)
+    const since = Math.max(writtenSince, this.#syncedSince)
+    if (since > this.#durable.value) this.#durable.set(since)
     running.resolve()
   }
 
@@ -319,19 +322,19 @@ function createTurn () {
 class OpenLog {
   #file
   #appender
-  #maintenance
+  #isCompacting
   /** `changeCount` at the last attempt to finish, so that a failure is not tried again for ever. */
   #finishedCount = -1
 
   /**
    * @param {LogFile} file  loaded and undamaged
    * @param {import('./appender').Appender} appender
-   * @param {import('./maintenance').Maintenance} maintenance
+   * @param {() => boolean} isCompacting
    */
-  constructor (file, appender, maintenance) {
+  constructor (file, appender, isCompacting) {
     this.#file = file
     this.#appender = appender
-    this.#maintenance = maintenance
+    this.#isCompacting = isCompacting
     if (openLogs.size === 0) process.on('beforeExit', finishAll).on('exit', finishAllNow)
     openLogs.add(this)
   }
@@ -346,7 +349,7 @@ class OpenLog {
   finish () {
     const { durability, lifecycle } = this.#file
     const { changeCount, isFinished } = durability
-    const isInUse = lifecycle.isOpen && durability.error === null && this.#maintenance.isIdle
+    const isInUse = lifecycle.isOpen && durability.error === null && !this.#isCompacting()
     if (!isInUse || isFinished || changeCount === this.#finishedCount) return
     this.#finishedCount = changeCount
     // Appends wait meanwhile. Afterwards they may run, and the log is finished again.
@@ -379,7 +382,7 @@ class OpenLog {
 
   get #canFinishNow () {
     const { blocks, durability, lifecycle, store: { checkpoints } } = this.#file
-    if (!lifecycle.isOpen || durability.error !== null || !durability.isIdle || !this.#maintenance.isIdle) return false
+    if (!lifecycle.isOpen || durability.error !== null || !durability.isIdle || this.#isCompacting()) return false
     return blocks.canWriteNow && blocks.isIdle && checkpoints.canFinishNow
   }
 }

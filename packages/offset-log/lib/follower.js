@@ -259,7 +259,7 @@ class Follower {
     })
     if (!id?.equals(store.header.id)) throw goneError(blocks.path, new Error('it is another log'))
     let isOpen = !replacement.hasFailed
-    replacement.begin(store)
+    replacement.begin()
     try {
       await promisesOf(blocks).reopen()
       isOpen = false

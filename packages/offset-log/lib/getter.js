@@ -87,7 +87,7 @@ class Getter {
   _readOnce (seq, cb) {
     const { store, replacement } = this._file
     store.readRecord(seq, (err, found) => {
-      if (!store.isReplaced) return cb(err, found)
+      if (store === replacement.readable) return cb(err, found)
       // The file was replaced meanwhile, so the record may lie elsewhere.
       replacement.wait((err) => err ? cb(err) : this._readOnce(seq, cb))
     })

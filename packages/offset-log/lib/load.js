@@ -3,11 +3,10 @@
 // of one open log share.
 
 const { abortError, pause, promisesOf, toPromise } = require('@millrace/flow')
-const { openChecked, openNewChecked } = require('./recover/open-checked')
+const { openChecked, openNewChecked, removeLeftover } = require('./recover/open-checked')
 const { detectFraming, readBytes } = require('./recover/identify')
 const { HEADER_SIZE, hasMagic, offsetFramings } = require('@millrace/framing')
 const { openOffset } = require('./recover/open-offset')
-const { removeLeftover } = require('./maintenance')
 
 // A change to the file takes less than this.
 const CHANGE_MS_MAX = 10
@@ -49,7 +48,7 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  * @property {import('./durability').Durability} durability
  * @property {import('@millrace/flow').Lifecycle} lifecycle
  * @property {import('./stream').WaitingStreams} waitingStreams
- * @property {import('./maintenance').Replacement} replacement  of the file by a compacted one
+ * @property {import('./replacement').Replacement} replacement  of the file by a compacted one
  * @property {import('./follower').Follower | null} follower  of a read-only log
  * @property {OpenRange} [openRange]  of a log of several files, or with an index: opens its readers
  * @property {CountSure} [countSure]  of a log with an index
@@ -109,6 +108,7 @@ async function load (file, framing, signal) {
   const { store, recovery } = await (blocks.flags === 'r' ? openToRead : openStore)(file, framing)
   if (signal?.aborted) throw abortError('open', signal)
   file.store = store
+  file.replacement.loaded(store)
   file.writtenSince = store.last
   const mayWrite = blocks.flags === 'r+' && !recovery?.damage.length && !recovery?.uncopied
   if (mayWrite) await removeLeftover(file)
@@ -134,6 +134,7 @@ async function load (file, framing, signal) {
 function loadNew (file, framing, bytes) {
   const { blocks, durability, since } = file
   const store = file.store = newStores[framing](file, bytes)
+  file.replacement.loaded(store)
   file.writtenSince = store.last
   if (durability.mode === 'always') blocks.reserve(store.reserveSize)
   since.set(store.last)

@@ -3,18 +3,19 @@
 // appends wait for the rest of the copy, and the new file replaces the old one, which is unchanged until then.
 // Deletions wait during a compaction.
 
-const { nextTick } = require('node:process')
+const { LogError } = require('@millrace/errors')
 const { promisesOf, toCallback, toPromise } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { Compactor } = require('./compactor')
-const { openChecked } = require('./recover/open-checked')
-const { areOfCopy, readBytes, readHeaderAreas } = require('./recover/identify')
+const { COMPACTING_SUFFIX, openChecked, removeLeftover } = require('./recover/open-checked')
+const { readBytes } = require('./recover/identify')
 
-const SUFFIX = '.compacting'
 // Appends wait once less than this is left to copy.
 const REST_SIZE_MAX = 1024 * 1024
 // The copy might never catch up with a fast writer.
 const ROUND_COUNT_MAX = 20
+// Nor with a program that appends without waiting.
+const SYNC_ROUND_COUNT_MAX = 4
 
 /**
  * @typedef {import('./load').LogFile} LogFile
@@ -56,14 +57,12 @@ async function compact (file, appender, progress) {
   try {
     // A call without seqs waits for the deletions in progress.
     await promisesOf(file.store).deleteRecords([])
-    for (let isDone = false; !isDone;) {
-      await removeLeftover(file)
-      isDone = await copyAndReplace(file, appender, (copiedEnd) => {
-        tell(copiedEnd)
-        if (lifecycle.isClosed) throw closedError('compact', blocks.path)
-        if (durability.error) throw durability.error
-      })
-    }
+    await removeLeftover(file)
+    await copyAndReplace(file, appender, (copiedEnd) => {
+      tell(copiedEnd)
+      if (lifecycle.isClosed) throw closedError('compact', blocks.path)
+      if (durability.error) throw durability.error
+    })
   } finally {
     tell(file.end, true)
   }
@@ -74,20 +73,19 @@ async function compact (file, appender, progress) {
  * @param {LogFile} file
  * @param {Appender} appender
  * @param {(copiedEnd: number) => void} onProgress  may throw to stop the compaction
- * @returns {Promise<boolean>}  false if `flushSync` has appended to the old file, so that the copy is incomplete
  */
 async function copyAndReplace (file, appender, onProgress) {
   const { blocks, durability } = file
-  const compactor = new Compactor(/** @type {CheckedStore} */ (file.store), blocks.realPath + SUFFIX)
+  const compactor = new Compactor(/** @type {CheckedStore} */ (file.store), blocks.realPath + COMPACTING_SUFFIX)
   try {
     await compactor.begin()
     for (let round = 0; round < ROUND_COUNT_MAX && file.end - compactor.copiedEnd > REST_SIZE_MAX; round++) {
       await compactor.copyTo(file.end, onProgress)
     }
-    // Nothing is appended or synced from here on.
+    // Nothing but `appendSync` and `flushSync` appends or syncs from here on.
     await appender.pause()
     try {
-      return await durability.runExclusive(() => copyRest(file, compactor, onProgress))
+      await durability.runExclusive(() => copyRest(file, compactor, onProgress))
     } finally {
       appender.resume()
     }
@@ -97,64 +95,72 @@ async function copyAndReplace (file, appender, onProgress) {
   }
 }
 
-/** @type {(file: LogFile, compactor: Compactor, onProgress: (copiedEnd: number) => void) => Promise<boolean>} */
+/** @type {(file: LogFile, compactor: Compactor, onProgress: (copiedEnd: number) => void) => Promise<void>} */
 async function copyRest (file, compactor, onProgress) {
-  const { durability, writtenSince } = file
-  // With `fsync: 'always'`, what `flushSync` has written may not be readable yet.
-  const isComplete = () => file.writtenSince === writtenSince && file.since.value === writtenSince
-  await compactor.copyTo(file.end, onProgress)
-  // Suppose that this process is killed after the rename, before the folder is synced. The next process finds the new
-  // file, which says that all its records are durable, and shows them. A power cut may still bring back the old file,
-  // so its records must be durable too.
-  await durability.syncBetween()
-  if (isComplete()) {
-    await compactor.finish()
-    if (await replaceFile(file, isComplete)) return true
+  const { durability, replacement } = file
+  let syncedSince = NaN
+  const copyWritten = async () => {
+    // Suppose that this process is killed after the rename, before the folder is synced. The next process finds the new
+    // file, which says that all its records are durable, and shows them. A power cut may still bring back the old file,
+    // so its records must be durable too. And with `fsync: 'always'` they can be read, and copied, only after a sync.
+    const { writtenSince } = file
+    if (writtenSince !== syncedSince) await durability.syncBetween()
+    syncedSince = writtenSince
+    await compactor.copyTo(file.end, onProgress)
   }
-  await compactor.close()
-  return false
-}
-
-/**
- * Renames the compacted file over the log's file, and opens it.
- * @type {(file: LogFile, isComplete: () => boolean) => Promise<boolean>} false if the copy was not complete any more
- *   just before; then nothing is changed
- */
-async function replaceFile (file, isComplete) {
-  const { blocks, durability, replacement } = file
-  const before = /** @type {CheckedStore} */ (file.store)
-  // From here on readers wait, so that each read is in one file.
-  replacement.begin(before)
+  // What is written meanwhile is copied, too, until the step in which nothing may be written is short.
+  for (let round = 0; round < SYNC_ROUND_COUNT_MAX && file.writtenSince !== syncedSince; round++) {
+    await copyWritten()
+    await compactor.sync()
+  }
+  replacement.seal()
   try {
-    /** @type {Error | null} */
-    let failure = null
-    try {
-      await toPromise((cb) => blocks.replaceWith(blocks.realPath + SUFFIX, cb, () => {
-        replacement.isRenaming = isComplete()
-        if (!replacement.isRenaming) throw new Error('flushSync has appended to a file that is being replaced')
-      }))
-    } catch (err) {
-      if (!isComplete()) return false
-      const { code } = /** @type {NodeJS.ErrnoException} */ (err)
-      if (code !== 'ERR_FILE_NOT_UNDONE') throw code === 'ERR_FILE_MOVED' ? durability.poison(/** @type {Error} */ (err)) : err
-      // The rename took effect, but a power cut may undo it.
-      failure = /** @type {Error} */ (err)
-    }
-    try {
-      const { store } = await openChecked(file, await readBytes(blocks))
-      // Reserved and lost positions are the same as before.
-      store.reservation = before.reservation
-      file.store = store
-    } catch (err) {
-      failure ??= /** @type {Error} */ (err)
-    }
-    // Poison before anything can be appended.
-    if (failure) throw durability.poison(failure)
+    await copyWritten()
+    await compactor.finish()
+    await replaceFile(file, syncedSince)
   } finally {
     replacement.end(file.store)
   }
   durability.noteDurable(file.writtenSince)
-  return true
+}
+
+/**
+ * Renames the compacted file over the log's file, and opens it.
+ * @type {(file: LogFile, copiedSince: number) => Promise<void>} `copiedSince`: the last record that the new file has
+ */
+async function replaceFile (file, copiedSince) {
+  const { blocks, durability, replacement } = file
+  const before = /** @type {CheckedStore} */ (file.store)
+  // From here on readers wait, so that each read is in one file.
+  replacement.begin()
+  /** @type {Error | null} */
+  let failure = null
+  try {
+    await toPromise((cb) => blocks.replaceWith(blocks.realPath + COMPACTING_SUFFIX, cb, () => {
+      if (file.writtenSince !== copiedSince || !replacement.rename()) throw writtenAtExit(blocks.path)
+    }))
+  } catch (err) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (err)
+    if (code !== 'ERR_FILE_NOT_UNDONE') throw code === 'ERR_FILE_MOVED' ? durability.poison(/** @type {Error} */ (err)) : err
+    // The rename took effect, but a power cut may undo it.
+    failure = /** @type {Error} */ (err)
+  }
+  try {
+    const { store } = await openChecked(file, await readBytes(blocks))
+    // Reserved and lost positions are the same as before.
+    store.reservation = before.reservation
+    file.store = store
+  } catch (err) {
+    failure ??= /** @type {Error} */ (err)
+  }
+  // Poison before anything can be appended.
+  if (failure) throw durability.poison(failure)
+}
+
+/** @param {string} path */
+function writtenAtExit (path) {
+  return new LogError('ERR_LOG_NOT_READY', `compact: an "exit" listener wrote to ${path} while its copy was being finished, ` +
+    'and the process went on. Nothing was changed; call compact again', { path })
 }
 
 /** Runs one compaction of a log at a time, and no deletion meanwhile. */
@@ -180,9 +186,8 @@ class Maintenance {
     this.#progress = progress
   }
 
-  /** Whether no compaction is under way. */
-  get isIdle () {
-    return this.#compacting === null
+  get isCompacting () {
+    return this.#compacting !== null
   }
 
   /** @returns {Promise<Compacted>}  of the compaction in progress, if there is one */
@@ -231,84 +236,4 @@ class Maintenance {
   }
 }
 
-/**
- * Removes the file of an interrupted or failed compaction. A file of that name that is not ours stays.
- * @type {(file: LogFile) => Promise<void>}
- */
-async function removeLeftover ({ blocks, store, storage }) {
-  if (!store.supports.compact) return
-  let areas
-  try {
-    areas = await readHeaderAreas(blocks.realPath + SUFFIX, storage)
-  } catch (/** @type {any} */ err) {
-    if (err.code === 'ENOENT') return
-    throw err
-  }
-  const isOurs = areOfCopy(areas, { .../** @type {CheckedStore} */(store).header, hasGaps: true })
-  if (isOurs) await promisesOf(blocks).removeBeside(SUFFIX)
-}
-
-// Makes readers wait while the log's file is being replaced by another one: by its compacted copy, or by the one that
-// its writer has made. Only this says which store must not be used any more.
-
-class Replacement {
-  /** Waiting readers; null while nothing is being replaced. @type {Done[] | null} */
-  #waiting = null
-  /** Tries again to open the new file; null unless that has failed. @type {((cb: Done) => void) | null} */
-  #retry = null
-  /** Whether the new file has the name, or may get it at any time, and is not in use yet. */
-  isRenaming = false
-  /** Where the log ended when its file was replaced last: 0 if it never was. */
-  logEnd = 0
-
-  /** Whether the old file is closed, and the new one could not be opened. */
-  get hasFailed () {
-    return this.#retry !== null
-  }
-
-  /** @param {{ isReplaced: boolean }} store  readers must stop using it */
-  begin (store) {
-    store.isReplaced = true
-    this.#retry = null
-    this.#waiting = []
-  }
-
-  /**
-   * @param {{ isReplaced: boolean, logEnd: number }} store  the one to use: another one, or the same if the old file
-   *   stays open
-   */
-  end (store) {
-    store.isReplaced = false
-    this.logEnd = store.logEnd
-    this.isRenaming = false
-    this.#release(null)
-  }
-
-  /**
-   * The old file is closed, and the new one cannot be opened: no store can be used.
-   * @param {Error} err  for who waits
-   * @param {(cb: Done) => void} retry  called for each reader that comes later
-   */
-  fail (err, retry) {
-    this.#retry = retry
-    this.#release(err)
-  }
-
-  /** @param {Error | null} err */
-  #release (err) {
-    const waiting = this.#waiting ?? []
-    this.#waiting = null
-    for (const run of waiting) nextTick(run, err)
-  }
-
-  /** @param {Done} run  called at once, unless the file is being replaced. With an error, no store can be used */
-  wait (run) {
-    if (this.#waiting !== null) this.#waiting.push(run)
-    else if (this.#retry !== null) this.#retry(run)
-    else run(null)
-  }
-}
-
 exports.Maintenance = Maintenance
-exports.removeLeftover = removeLeftover
-exports.Replacement = Replacement

@@ -14,8 +14,9 @@ const { closedError, explainFolder, notReady, notRemoved, ofBatch, tooLargeToApp
 const { Durability, OpenLog } = require('./durability')
 const { Follower } = require('./follower')
 const { load, loadNew, newStores } = require('./load')
-const { Maintenance, Replacement } = require('./maintenance')
+const { Maintenance } = require('./maintenance')
 const { parseAppend, parseFlush, parseOptions } = require('./options')
+const { Replacement } = require('./replacement')
 const { WaitingStreams } = require('./stream')
 
 /** The names of an index's files; those that are not finished, too. */
@@ -67,7 +68,8 @@ class Log extends BaseLog {
     this.recovery = null
     /** @type {Obz<import('./maintenance').Progress>} */
     this.compactionProgress = createObservable()
-    this._maintenance = new Maintenance(file, appender, this.compactionProgress)
+    /** Set with its first use. @type {Maintenance | null} */
+    this._maintaining = null
     if (parsed.index !== null) this._useIndex(parsed.index, require('./range').openRange)
     /** Whether the log is loaded and may be written. */
     this._isWritable = false
@@ -145,6 +147,10 @@ class Log extends BaseLog {
     }
     if (!seqs.some((seq) => this._appender.hasReturned(seq))) run()
     else toCallback(this._file.durability.sync(), (err) => err ? cb(err) : run())
+  }
+
+  get _maintenance () {
+    return (this._maintaining ??= new Maintenance(this._file, this._appender, this.compactionProgress))
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */
@@ -334,7 +340,8 @@ class Log extends BaseLog {
     const mayGrow = this._file.blocks.flags === 'r' && !this._isFixed && !recovery?.damage.length && !this._lifecycle.isClosed
     if (mayGrow) this._file.follower = new Follower(this._file, this.durable)
     if (this._indexing !== null) this._openIndex(this._indexing)
-    if (this._isWritable) this._openLog = new OpenLog(this._file, this._appender, this._maintenance)
+    const isCompacting = () => this._maintaining !== null && this._maintaining.isCompacting
+    if (this._isWritable) this._openLog = new OpenLog(this._file, this._appender, isCompacting)
     this._lifecycle.opened(null)
   }
 

@@ -19,8 +19,6 @@ class PlainStore {
     this.isChecked = /** @type {const} */ (false)
     /** These framings do not store it. @type {string | null} */
     this.codecName = null
-    /** Always false: its files are never compacted. */
-    this.isReplaced = false
     this.recordSizeMax = Infinity
     /** Always 0: other programs would take reserved zeros for records. */
     this.reserveSize = 0

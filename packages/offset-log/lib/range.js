@@ -239,7 +239,7 @@ class RangeReader {
     this.#store = store
     store.openReader(this.#range, (err, reader) => {
       // If the file was replaced meanwhile, the result, even an error, may be that of the old file.
-      if (store.isReplaced) return replacement.wait((err) => err ? cb(err) : this.open(cb))
+      if (store !== replacement.readable) return replacement.wait((err) => err ? cb(err) : this.open(cb))
       if (err && this.#awaitsBytes(err, cb, () => this.open(cb))) return
       if (err || !reader) return cb(err)
       this.#reader = reader
@@ -255,16 +255,17 @@ class RangeReader {
   next (logEnd, cb) {
     this.#logEnd = logEnd
     this.#cb = cb
+    const { replacement } = this.#file
     const end = Math.max(logEnd, this.#endAtReplacement)
     const failure = this.#unpacked?.failure ?? null
     if (failure !== null) cb(failure)
-    else if (this.#store.isReplaced || end < this.#file.replacement.logEnd) this.#goOnInNewFile()
+    else if (this.#store !== replacement.readable || end < replacement.logEnd) this.#goOnInNewFile()
     else /** @type {StoreReader} */ (this.#reader).next(end, this.#found)
   }
 
   /** @type {NextCallback} */
   #found = (err, records) => {
-    if (this.#store.isReplaced) return this.#goOnInNewFile()
+    if (this.#store !== this.#file.replacement.readable) return this.#goOnInNewFile()
     if (err !== null && this.#awaitsBytes(err, this.#cb, () => this.next(this.#logEnd, this.#cb))) return
     this.#shortCount = 0
     if (err || !records || records.count === 0) return this.#cb(err, records)

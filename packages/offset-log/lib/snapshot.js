@@ -97,7 +97,7 @@ async function copy (file, output, wanted) {
     try {
       return await copyOnce(file, output, wanted)
     } catch (err) {
-      const isReplaced = file.store !== store || store.isReplaced
+      const isReplaced = store !== file.replacement.readable
       if (attempt === ATTEMPTS_MAX || !isOfChange(err) || !(file.follower || isReplaced)) throw err
       output.cut(0)
       // Another process may have replaced the file.
@@ -135,8 +135,7 @@ async function copyChecked (file, store, output, onProgress) {
   const blocks = BlockFile(file.blocks.realPath, { flags: 'r', cache: 0, storage: file.storage })
   await promisesOf(blocks).ready()
   try {
-    const isReplaced = file.store !== store || store.isReplaced
-    if (isReplaced || blocks.size.value < end) throw moved(path)
+    if (store !== file.replacement.readable || blocks.size.value < end) throw moved(path)
     const head = readHead(await readBytes(blocks), path)
     if (head instanceof LogError) throw head
     if (!head.header.id.equals(store.header.id)) throw moved(path)
@@ -164,7 +163,7 @@ async function copyChecked (file, store, output, onProgress) {
 async function copySome (file, store, output, { isWanted, onPosition }) {
   const { blocks } = file
   const checkSame = () => {
-    if (file.store !== store || store.isReplaced) throw moved(blocks.path)
+    if (store !== file.replacement.readable) throw moved(blocks.path)
   }
   const { header, epoch } = store
   const logicalEnd = store.logEnd

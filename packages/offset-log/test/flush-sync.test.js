@@ -202,7 +202,7 @@ for (const fsync of ['always', 'interval']) {
   }
 }
 
-tape('flushSync: a compaction under way is done again with what was flushed, or makes the call fail', async (t) => {
+tape('flushSync: a compaction under way takes what was flushed, or makes the call fail', async (t) => {
   const outcomes = new Set()
   for (let turn = 0; turn < 60; turn++) {
     const disk = new SimulatedDisk({ defer: process.nextTick })

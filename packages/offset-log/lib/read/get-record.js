@@ -193,7 +193,7 @@ class RecordPeeker {
    */
   find (seq) {
     const { _store: store, _pages: { page } } = this
-    if (store.isReplaced || !Number.isSafeInteger(seq) || seq >= store.logEnd) return false
+    if (store !== store.file.replacement.readable || !Number.isSafeInteger(seq) || seq >= store.logEnd) return false
     const pageStart = this.findPageNow(seq)
     if (pageStart === NOWHERE || !this._pages.look(pageStart)) return false
     const { view, offset } = page

@@ -49,10 +49,12 @@ async function proveRecord (file, seq) {
   try {
     if (store.isLines) return await proveText(store, seq)
     const proof = store.isChecked ? await proveChunk(store, seq) : null
-    if (!store.isReplaced) return proof
+    if (store === file.replacement.readable) return proof
   } catch (/** @type {any} */ err) {
-    if (!store.isReplaced && UNREADABLE.includes(err?.code)) return null
-    if (!store.isReplaced) throw err
+    if (store === file.replacement.readable) {
+      if (UNREADABLE.includes(err?.code)) return null
+      throw err
+    }
   }
   await toPromise((cb) => file.replacement.wait(cb))
   return await proveRecord(file, seq)

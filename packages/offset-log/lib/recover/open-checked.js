@@ -9,9 +9,11 @@ const {
 } = require('@millrace/framing')
 const { Eraser, redoErasures } = require('../append/eraser')
 const { CheckedStore } = require('../checked-store')
-const { readBytes } = require('./identify')
+const { areOfCopy, readBytes, readHeaderAreas } = require('./identify')
 const { TailCopy, cutEnd } = require('./tail-copy')
 
+/** Of the new file of a compaction. */
+const COMPACTING_SUFFIX = '.compacting'
 const ZEROS = Buffer.alloc(64 * 1024)
 
 /**
@@ -254,5 +256,24 @@ async function findContentEnd (blocks, start, end) {
   return start
 }
 
+/**
+ * Removes the file of an interrupted or failed compaction. A file of that name that is not ours stays.
+ * @type {(file: LogFile) => Promise<void>}
+ */
+async function removeLeftover ({ blocks, store, storage }) {
+  if (!store.supports.compact) return
+  let areas
+  try {
+    areas = await readHeaderAreas(blocks.realPath + COMPACTING_SUFFIX, storage)
+  } catch (/** @type {any} */ err) {
+    if (err.code === 'ENOENT') return
+    throw err
+  }
+  const isOurs = areOfCopy(areas, { .../** @type {CheckedStore} */(store).header, hasGaps: true })
+  if (isOurs) await promisesOf(blocks).removeBeside(COMPACTING_SUFFIX)
+}
+
+exports.COMPACTING_SUFFIX = COMPACTING_SUFFIX
 exports.openChecked = openChecked
 exports.openNewChecked = openNewChecked
+exports.removeLeftover = removeLeftover
