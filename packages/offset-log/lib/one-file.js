@@ -211,6 +211,11 @@ class Sink {
     return this.#log.sync()
   }
 
+  /** Runs an action while no sync is under way. @type {(action: () => void) => Promise<void>} */
+  betweenSyncs (action) {
+    return this.#file.durability.runExclusive(async () => action())
+  }
+
   /** Why the file may not be changed; null if it may. @type {(call: string) => LogError | null} */
   writeError (call) {
     return this.#log._writeError(call)

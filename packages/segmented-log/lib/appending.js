@@ -81,8 +81,11 @@ class Appending {
     this.#place(records, size, cb, givesSeqs)
   }
 
-  /** @type {(records: Buffer | Buffer[], size: number, cb: Done, givesSeqs: boolean) => void} */
-  #place (records, size, cb, givesSeqs) {
+  /**
+   * @type {(records: Buffer | Buffer[], size: number, cb: Done, givesSeqs: boolean, waiting?: Waiting | null) => void}
+   *   `waiting`: the same, if it has waited before
+   */
+  #place (records, size, cb, givesSeqs, waiting = null) {
     const { segments } = this.#core
     if (segments.failure !== null) return this.#refuse(size, cb, segments.failure)
     if (this.#rolling === null && !this.#isFull(size)) {
@@ -90,7 +93,7 @@ class Appending {
       // If the next segment could not be made, it is tried again later.
       if (performance.now() < this.#retryAtMs) return this.#refuse(size, cb, this.#noRoom('append'))
     }
-    this.#queue.push({ records, size, cb, givesSeqs })
+    this.#queue.push(waiting ?? { records, size, cb, givesSeqs })
     if (this.#rolling === null) this.roll().catch(() => {})
   }
 
@@ -225,11 +228,13 @@ class Appending {
     if (!isQuick && segments.last === before) await sink.sync()
     if (segments.last === before) await this.#retention.makeRoom()
     if (segments.last === before) await next.prepare()
-    // What was appended meanwhile without waiting must be durable too. Somebody may do that all the time.
-    while (segments.last === before && !this.#seal(before)) await sink.sync()
-    if (segments.last !== before) return
-    const file = { made: next, id: sourceOf(before).id }
-    this.#beginNext(before, (name) => openSegment(folder, name, options, file))
+    // What was appended meanwhile without waiting must be durable too. Somebody may do that all the time, so nothing
+    // waits in between.
+    await sink.betweenSyncs(() => {
+      if (segments.last !== before || !this.#seal(before)) return
+      const file = { made: next, id: sourceOf(before).id }
+      this.#beginNext(before, (name) => openSegment(folder, name, options, file))
+    })
   }
 
   /** The same if the storage can neither name nor open a file without waiting. @param {Segment} before */
@@ -326,7 +331,7 @@ class Appending {
   #flush () {
     const queue = this.#queue
     this.#queue = []
-    for (const { records, size, cb, givesSeqs } of queue) this.#place(records, size, cb, givesSeqs)
+    for (const one of queue) this.#place(one.records, one.size, one.cb, one.givesSeqs, one)
   }
 
   /**
@@ -404,10 +409,20 @@ class Appending {
   /** Calls back once all earlier appends are written or have failed. @param {() => void} cb */
   flush (cb) {
     if (this.#queue.length === 0) sinkOf(this.#core.segments.last).flush(cb)
-    else this.settled().then(() => this.flush(cb))
+    else this.placed().then(() => sinkOf(this.#core.segments.last).flush(cb))
   }
 
-  /** @returns {Promise<void>}  once nothing waits for a segment */
+  /**
+   * Waits for the roll under way, and until what waits for a segment is in one. A program may append faster than
+   * segments begin, so what comes later does not count.
+   */
+  async placed () {
+    const waiting = new Set(this.#queue)
+    do await this.#rolling?.catch(() => {})
+    while (this.#rolling !== null && this.#queue.some((one) => waiting.has(one)))
+  }
+
+  /** Waits until nothing waits for a segment. Nothing is appended any more. */
   async settled () {
     while (this.#rolling !== null) await this.#rolling.catch(() => {})
   }

@@ -160,7 +160,7 @@ class Log extends BaseLog {
   /** @type {(cb?: NodeCallback<void>) => any} */
   sync (cb) {
     return this.#runAsync('sync', cb, async () => {
-      await this._appender.settled()
+      await this._appender.placed()
       const { segments } = this.#core
       // First the newest segment: one that is sealed meanwhile is looked at then.
       const { last } = segments
@@ -221,7 +221,7 @@ class Log extends BaseLog {
   /** Seals the newest segment, if it has a record, and begins the next one. @type {(cb?: NodeCallback<void>) => any} */
   roll (cb) {
     return this.#runAsync('roll', cb, async () => {
-      await this._appender.settled()
+      await this._appender.placed()
       if (this.#core.segments.last.log.since.value !== -1) await this._appender.roll()
     })
   }

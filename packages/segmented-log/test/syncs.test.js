@@ -4,7 +4,9 @@
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, createRandom, failureOf, inQuickRuns, slowStorage, until } = require('@millrace/testkit')
+const {
+  SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, slowStorage, until
+} = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
@@ -172,6 +174,74 @@ tape(`sync: what it promised survives a power cut, whatever segments do (seed ${
     await checkCut([...records], 0)
     t.deepEqual(failures, [], `run ${run}, ${fsync}`)
   }
+})
+
+/** A disk on which calls that wait take some turns, and those that do not are too slow to be made. */
+function slowDisk () {
+  const disk = new SimulatedDisk()
+  const defer = (left, run) => setImmediate(() => left > 0 ? defer(left - 1, run) : run())
+  disk.defer = (run) => defer(4, run)
+  const adapt = (handle) => ({
+    ...handle,
+    syncSync () {
+      for (const began = performance.now(); performance.now() - began < 3;);
+      handle.syncSync()
+    }
+  })
+  const open = (file, options, cb) => {
+    disk.storage.open(file, options, (err, handle) => cb(err, handle && adapt(handle)))
+  }
+  const openSync = (...args) => adapt(disk.storage.openSync(...args))
+  return { disk, storage: { ...disk.storage, open, openSync } }
+}
+
+/** Runs in each turn until it is told to stop. */
+function eachTurn (act) {
+  let isOver = false
+  const run = () => {
+    if (isOver) return
+    act()
+    setImmediate(run)
+  }
+  run()
+  return () => { isOver = true }
+}
+
+tape('roll: ends beside a program whose records are being synced all the time (roll-waits-for-a-pause)', async (t) => {
+  for (const fsync of ['always', 'interval']) {
+    const { disk, storage } = slowDisk()
+    const segmentSize = 65_536
+    const log = SegmentedLog(FOLDER, { fsync, segmentSize, storage })
+    await log.ready()
+    const seqs = []
+    const stop = eachTurn(() => seqs.push(log.appendSync(Buffer.alloc(1000), { sync: false })))
+    await until(() => seqs.length > 1200)
+    stop()
+    const sizes = (await log.segments()).map((segment) => disk.size(segment.path))
+    t.ok(Math.max(...sizes) < 3 * segmentSize, `${fsync}: segments of ${sizes} bytes`)
+    await log.sync()
+    t.deepEqual((await collect(log.stream({ values: false }))), seqs)
+    await log.close()
+  }
+})
+
+tape('sync and roll: wait for what was appended before, not for what comes later (sync-waits-for-a-pause)', async (t) => {
+  const { disk } = slowDisk()
+  const log = SegmentedLog(FOLDER, { segmentSize: 65_536, storage: disk.storage })
+  await log.ready()
+  const appended = []
+  const stop = eachTurn(() => appended.push(log.append(Buffer.alloc(9000))))
+  await until(() => appended.length > 100)
+  const done = []
+  log.sync().then(() => done.push('sync'))
+  log.roll().then(() => done.push('roll'))
+  // It comes to what waits now after ten times as much.
+  await until(() => done.length === 2 || appended.length > 6000)
+  stop()
+  t.deepEqual(done.sort(), ['roll', 'sync'], `after ${appended.length} appends`)
+  const seqs = await Promise.all(appended)
+  t.deepEqual(await collect(log.stream({ values: false })), seqs)
+  await log.close()
 })
 
 tape('lost: what a power cut takes while a segment begins is told by every read (lost-behind-roll)', async (t) => {
