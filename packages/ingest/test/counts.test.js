@@ -9,7 +9,7 @@ const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { createRandom, inQuickRuns, temporaryFolder, until } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, inQuickRuns, temporaryFolder, until } = require('@millrace/testkit')
 const { createKey } = require('..')
 const { Counter } = require('../lib/counts/counter')
 const { recordCodec } = require('../lib/record')
@@ -210,8 +210,8 @@ tape('counts: a quota drops no event that is not counted; a day that was dropped
 })
 
 /** A log of 1 MiB and the counter of its events. */
-async function openCounter (t, folder = temporaryFolder(), storage = fileStorage) {
-  const log = SegmentedLog(path.join(folder, 'log'), { codec: recordCodec, maxSize: 1024 * 1024, segmentSize: 100_000 })
+async function openCounter (t, folder = temporaryFolder(), storage = fileStorage, ofLog = {}) {
+  const log = SegmentedLog(path.join(folder, 'log'), { codec: recordCodec, maxSize: 1024 * 1024, segmentSize: 100_000, ...ofLog })
   const counter = new Counter(log, {
     storage, folder: path.join(folder, 'counts'), eventsPerDay: 10, unsavedSize: 250_000, onFailure: t.error
   })
@@ -249,6 +249,50 @@ tape('counts: they fit a log that was opened again after its last records were d
   t.ok(again.log.since.value < end, 'since has fallen')
   await again.counter.close()
   await again.log.close()
+})
+
+tape('counts: they are told, and made again, beside events that come all the time (counts-wait-for-a-pause)', async (t) => {
+  // Of a real disk, one of these calls may take as long as many reads.
+  const { storage } = new SimulatedDisk()
+  const { log, counter } = await openCounter(t, '/folder', storage, { storage })
+  const [record] = encodeRecords(Date.now(), [JSON.stringify({ source: 's', event: 'e' })], null)
+  const total = async () => (await counter.readDay(counter.listDays()[0]))[0][2]
+  let sent = 0
+  let readCount = 0
+  let isOver = false
+  let sending = Promise.resolve()
+  const send = () => {
+    sent++
+    const events = counter.admit(Date.now(), ['s', 'e'])
+    sending = log.append(record).then((seq) => counter.written(events, record.length, null, seq))
+    return sending
+  }
+  for (let n = 0; n < 5; n++) await send()
+  // Whenever somebody has read to the end, there is one more.
+  const { stream } = log
+  log.stream = async function * (options) {
+    yield * stream.call(log, options)
+    readCount++
+    if (!isOver) await send()
+  }
+  const calls = { recount: () => counter.recount(), counts: () => counter.catchUp() }
+  for (const what of ['recount', 'counts', 'recount', 'recount', 'counts']) {
+    let isDone = false
+    const before = sent
+    const readsBefore = readCount
+    calls[what]().then(() => { isDone = true }, t.error)
+    await until(() => isDone || readCount > readsBefore + 1000)
+    t.ok(isDone, `${what}, after ${readCount - readsBefore} reads`)
+    t.ok(await total() >= before, 'what there was is counted')
+  }
+  isOver = true
+  await sending
+  await counter.catchUp()
+  t.equal(await total(), sent)
+  t.deepEqual((await counter.recount()).events, sent)
+  t.equal(await total(), sent)
+  await counter.close()
+  await log.close()
 })
 
 tape('counts: what was counted again while the counts before were being saved is saved, too', async (t) => {

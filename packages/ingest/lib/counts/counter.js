@@ -60,6 +60,10 @@ class Counter {
   #broken = null
   /** @type {Promise<void> | null} */
   #catchingUp = null
+  /** Who waits until the counts go up to a seq. @type {Array<{ goal: number, tell: () => void }>} */
+  #waiting = []
+  /** While nothing is counted, because the counts become others. @type {Promise<void> | null} */
+  #stillness = null
   /** @type {Promise<import('./recount').Recounted> | null} */
   #recounting = null
   /** Of the files. */
@@ -188,12 +192,28 @@ class Counter {
     else this.#schedule(SAVE_MS)
   }
 
-  /** Counts what the log has beyond the cursor. @returns {Promise<void>} once the counts are those of the log */
-  catchUp () {
-    if (this.#broken !== null) return Promise.reject(this.#broken)
-    if (this.#isCurrent) return Promise.resolve()
+  /**
+   * Counts what the log has beyond the cursor.
+   * @returns {Promise<void>}  once all is counted that the log had at the call: it may grow all the time
+   */
+  async catchUp () {
+    while (this.#stillness !== null) await this.#stillness
+    if (this.#broken !== null) throw this.#broken
+    if (this.#isCurrent) return
+    const goal = Number(this.#log.since.value)
     this.#catchingUp ??= this.#readOn().finally(() => { this.#catchingUp = null })
-    return this.#catchingUp
+    const reading = this.#catchingUp
+    await new Promise((resolve, reject) => {
+      this.#waiting.push({ goal, tell: () => resolve(null) })
+      reading.then(() => this.#stillness === null ? resolve(null) : resolve(this.catchUp()), reject)
+    })
+  }
+
+  /** @param {number} cursor  all up to this seq is counted */
+  #tell (cursor) {
+    const told = this.#waiting.filter(({ goal }) => goal <= cursor)
+    this.#waiting = this.#waiting.filter(({ goal }) => goal > cursor)
+    for (const { tell } of told) tell()
   }
 
   async #readOn () {
@@ -201,7 +221,7 @@ class Counter {
     const log = this.#log
     const { signal } = this.#reading
     try {
-      while (this.#cursor < Number(log.since.value)) {
+      while (this.#cursor < Number(log.since.value) && this.#stillness === null) {
         const end = Number(log.since.value)
         for await (const { seq, value } of log.stream({ gt: this.#cursor, lte: end, signal })) {
           const { time, value: inner } = decodeRecord(value)
@@ -212,8 +232,9 @@ class Counter {
           this.#advance(seq, value.length)
         }
         this.#cursor = end
+        this.#tell(end)
       }
-      this.#isCurrent = epoch === this.#epoch
+      this.#isCurrent = epoch === this.#epoch && this.#stillness === null
     } catch (/** @type {any} */ err) {
       if (epoch !== this.#epoch || signal.aborted) return
       const isLasting = LASTING.has(err.code)
@@ -221,6 +242,8 @@ class Counter {
       if (failure instanceof Problem) this.#fail(failure)
       else this.#options.onFailure(err)
       throw failure
+    } finally {
+      this.#waiting = []
     }
   }
 
@@ -331,19 +354,37 @@ class Counter {
     // A day that was dropped in part has its whole count only here.
     if (this.#broken === null) await this.catchUp()
     await recount.begin()
-    do {
-      await recount.readOn(isKnown, (day, tally) => this.#changes.run(async () => {
-        // A file must not have an event that lies beyond the saved cursor: after a crash it would be counted again.
-        const isCounted = this.#broken !== null || this.#cursor >= Number(this.#log.since.value)
-        if (!isCounted || isLive(day)) return false
-        await this.#files.writeDay(day, tally)
-        return !isLive(day)
-      }))
-      if (this.#broken === null) await this.catchUp()
+    const file = (/** @type {number} */ day, /** @type {Tally} */ tally) => this.#changes.run(async () => {
+      // A file must not have an event that lies beyond the saved cursor: after a crash it would be counted again.
+      const isCounted = this.#broken !== null || this.#cursor >= Number(this.#log.since.value)
+      if (!isCounted || isLive(day)) return false
+      await this.#files.writeDay(day, tally)
+      return !isLive(day)
+    })
+    await recount.readOn(Number(this.#log.since.value), isKnown, file)
+    if (this.#broken === null) await this.catchUp()
+    await this.#standStill(async () => {
+      // Days that are kept are counted by this counter, so both must have come to the same event.
+      if (this.#broken === null) await recount.readOn(this.#cursor, isKnown, file)
       if (epoch !== this.#epoch) throw unavailable('the log was opened again; count again')
-    } while (recount.cursor < Number(this.#log.since.value) || (this.#broken === null && !this.#isCurrent))
-    this.#replaceBy(recount)
+      this.#replaceBy(recount)
+    })
+    this.catchUp().catch(() => {})
     await this.save()
+  }
+
+  /** Runs an action while nothing is counted. @type {(action: () => Promise<void>) => Promise<void>} */
+  async #standStill (action) {
+    let goOn = () => {}
+    this.#stillness = new Promise((resolve) => { goOn = () => resolve() })
+    try {
+      this.#isCurrent = false
+      await this.#catchingUp?.catch(() => {})
+      await action()
+    } finally {
+      this.#stillness = null
+      goOn()
+    }
   }
 
   /** @param {Recount} recount  that has come to the end of the log, as the counter itself */
@@ -359,7 +400,7 @@ class Counter {
     this.#saved = null
     this.#epoch++
     this.#broken = null
-    this.#isCurrent = true
+    this.#isCurrent = cursor >= Number(this.#log.since.value)
   }
 
   #pause () {

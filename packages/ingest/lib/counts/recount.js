@@ -68,13 +68,13 @@ class Recount {
   includes = (day) => day >= this.#from
 
   /**
-   * Counts up to the end of the log.
+   * Counts on.
+   * @param {number} end  the seq of the last record, not below that of the call before
    * @param {(day: number) => boolean} isKnown  whether the day has counts that can be kept
    * @param {(day: number, tally: Tally) => Promise<boolean>} file  stores the counts of a day that is over, or says no
    */
-  async readOn (isKnown, file) {
+  async readOn (end, isKnown, file) {
     if (this.#from === Infinity) await this.#findFrom(isKnown)
-    const end = Number(this.#log.since.value)
     for await (const { value } of this.#log.stream({ ...this.#start, lte: end, signal: this.#signal })) {
       const { time, value: inner } = decodeRecord(value)
       const day = dayOf(time)
