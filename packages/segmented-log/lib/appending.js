@@ -11,6 +11,7 @@
 
 const { nextTick } = require('node:process')
 const { setImmediate: nextTurn } = require('node:timers/promises')
+const { removeFiles } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { atExit, laterTime } = require('@millrace/flow')
 const { BackPressure, errors } = require('@millrace/offset-log/composing')
@@ -55,6 +56,8 @@ class Appending {
   #hasWarned = false
   /** The file of the next segment, while that is being made. @type {NewFile | null} */
   #next = null
+  /** A next segment that could not be used, and not be removed. @type {SegmentName | null} */
+  #left = null
   /** The newest segment, if it has got records without waiting. @type {Segment | null} */
   #eager = null
 
@@ -239,15 +242,36 @@ class Appending {
 
   /** The same if the storage can neither name nor open a file without waiting. @param {Segment} before */
   async #makeNext (before) {
-    const { folder, options } = this.#core
+    const { segments, folder, options } = this.#core
     const sink = sinkOf(before)
     await sink.sync()
     await this.#retention.makeRoom()
+    await this.#removeLeft()
     const name = nameAt(this.#nextBase = this.#baseBehind(before), options)
-    const log = await makeSegment(folder, name, options, sourceOf(before).id)
-    if (!sink.isDurable) await sink.sync()
-    if (!sink.isDurable) sink.flushNow()
-    this.#beginNext(before, () => log, name)
+    /** @type {any} */
+    let log = null
+    try {
+      log = await makeSegment(folder, name, options, sourceOf(before).id)
+      if (!sink.isDurable) await sink.sync()
+      if (!sink.isDurable) sink.flushNow()
+      this.#beginNext(before, () => log, name)
+    } catch (/** @type {any} */ err) {
+      if (segments.last === before && err.code !== 'EEXIST') {
+        await log?.close().catch(() => {})
+        this.#left = name
+        await this.#removeLeft().catch(() => {})
+      }
+      throw err
+    }
+  }
+
+  /** A next segment that has its name, but could not be used: with it, a second one would get the same base. */
+  async #removeLeft () {
+    const left = this.#left
+    if (left === null) return
+    const { folder, options: { storage } } = this.#core
+    await removeFiles(storage, folder, (file) => file === left.name || file.startsWith(`${left.name}.`))
+    this.#left = null
   }
 
   /**

@@ -81,6 +81,34 @@ tape('segmented storage: a next segment that can be neither opened nor removed l
   }
 })
 
+tape('segmented storage: where all takes waiting, a next segment that got its name and could not be used leaves no second one of the same base', async (t) => {
+  for (const framing of ['checked', 'lines']) {
+    for (const unlinks of [true, false]) {
+      let isFailing = false
+      const isNamed = (path) => !path.endsWith('.new') && disk.list().includes(path)
+      const decide = ({ name, path }) => {
+        const isHit = name === 'open' || (name === 'unlink' && !unlinks)
+        return isFailing && isHit && isNamed(path) ? { code: 'EIO' } : {}
+      }
+      const disk = new SimulatedDisk({ decide })
+      const { openSync, renameSync, unlinkSync, syncFolderSync, ...storage } = disk.storage
+      const log = SegmentedLog(FOLDER, { storage, framing, ...OPTIONS })
+      await log.append(value('a'))
+      isFailing = true
+      t.equal((await failureOf(() => log.roll()))?.code, 'EIO')
+      isFailing = false
+      // Of another time.
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      await log.roll()
+      for (const name of 'bcd') await log.append(value(name))
+      await log.close()
+      const again = SegmentedLog(FOLDER, { storage, framing, ...OPTIONS })
+      t.deepEqual(await namesOf(again), [...'abcd'], `${framing}, it can be removed: ${unlinks}`)
+      await again.close()
+    }
+  }
+})
+
 tape('segmented storage: a segment whose size cannot be read is not left open', async (t) => {
   let isFailing = false
   let open = 0
