@@ -301,8 +301,8 @@ class LogIndex {
   }
 
   /**
-   * Another process has replaced the log's file, or cut it: what was read of it counts no more, from this turn of the
-   * event loop on. For a log that is read only.
+   * Another process has replaced the log's file, cut it, or changed lines in it: what was read of it counts no more,
+   * from this turn of the event loop on. For a log that is read only.
    * @returns {Promise<void>}  once the runs of the new file are there
    */
   async replaced () {

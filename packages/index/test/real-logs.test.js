@@ -68,6 +68,40 @@ tape('index: a reader whose text file was cut and written anew answers as one wi
   await plain.close()
 })
 
+tape('index: a reader whose file was seen to be cut, and has other records there since, answers as one without an index', async (t) => {
+  const file = newPath('events.log')
+  const options = { framing: 'offset32', codec: jsonCodec }
+  const write = async (type) => {
+    const log = OffsetLog(file, options)
+    await log.append(Array.from({ length: 300 }, (_, n) => ({ n: 1000 + n, type })))
+    await log.close()
+  }
+  await write('a')
+  const { size } = fs.statSync(file)
+  await write('b')
+  const indexed = OffsetLog(file, { ...options, flags: 'r', index: createIndex(['type']) })
+  const plain = OffsetLog(file, { ...options, flags: 'r' })
+  await indexed.ready()
+  await plain.ready()
+  await indexed.index.ready()
+  const last = plain.since.value
+  for (const log of [indexed, plain]) t.equal((await log.get(last)).type, 'b')
+  fs.truncateSync(file, size)
+  for (const log of [indexed, plain]) t.equal((await log.refresh().catch((err) => err)).code, 'ERR_LOG_CORRUPT')
+  await write('c')
+  for (const log of [indexed, plain]) {
+    await log.refresh()
+    t.equal((await log.get(last)).type, 'c')
+  }
+  for (const [type, wanted] of [['a', 300], ['b', 0], ['c', 300]]) {
+    const where = { path: 'type', equals: type }
+    t.equal(await plain.count({ where }), wanted, type)
+    t.equal(await indexed.count({ where }), wanted, `${type}, with an index`)
+  }
+  await indexed.close()
+  await plain.close()
+})
+
 tape('index: an index of the time after a backup is not believed', async (t) => {
   for (const [framing, codec] of KINDS) {
     const file = newPath(framing === 'lines' ? 'events.jsonl' : 'events.log')

@@ -51,11 +51,10 @@ class Follower {
   #modified = { ms: NaN, seenMs: 0 }
   /** Why the last look failed: a live stream that comes to the end would wait for nothing. @type {Error | null} */
   failure = null
-  /**
-   * Called in the turn in which the log goes on in another file, may have other lines, or can be followed again.
-   * @type {() => void}
-   */
-  onReplaced = () => {}
+  /** @type {Set<() => void>} */
+  #listeners = new Set()
+  /** Whether records that were read may be others since the last look that did not fail. */
+  #mayDiffer = false
   /** Of a text file, at the last look. */
   #size = -1
   /** How far an end that is being written anew has come, and since when. */
@@ -81,6 +80,22 @@ class Follower {
   close () {
     clearInterval(this.#placeTimer)
     this._watch.close()
+  }
+
+  /**
+   * Calls a function in the turn in which records that were read may be others: the log goes on in another file, its
+   * file was cut and is as long again, or lines were changed in place. A look that only fails says nothing of that.
+   * @param {() => void} listener
+   * @returns {() => void}  stops that
+   */
+  whenRecordsMayDiffer (listener) {
+    this.#listeners.add(listener)
+    return () => { this.#listeners.delete(listener) }
+  }
+
+  #tellMayDiffer () {
+    this.#mayDiffer = false
+    for (const listener of this.#listeners) listener()
   }
 
   /** Finds everything that was committed before the call. @type {(cb: Done) => void} */
@@ -142,9 +157,7 @@ class Follower {
       const waiting = this.#waiting.splice(0)
       // What was another file once is not read again, whatever it is now.
       const isOver = this.failure instanceof LogError && this.failure.code === 'ERR_LOG_REPLACED'
-      const before = this.failure
-      const err = this.failure = isOver ? before : await this.#look().then(() => null, (err) => err)
-      if (before !== null && err === null) this.onReplaced()
+      const err = this.failure = isOver ? this.failure : await this.#look().then(() => null, (err) => err)
       // Those that have something to read were woken, and read it first.
       if (err && !lifecycle.isClosed) nextTick(() => waitingStreams.close(err))
       for (const cb of waiting) nextTick(cb, err)
@@ -163,14 +176,7 @@ class Follower {
       if (state.modifiedMs !== this.#modified.ms) this.#modified = { ms: state.modifiedMs, seenMs: nowMs }
       this.#isQuiet = nowMs - this.#modified.seenMs > QUIET_MS
       if (state.place === 'detached') throw detachedError(blocks.path)
-      if (this.#isOfLines) {
-        // Written, and no longer: some lines may be others now. What an index knows of them is read anew.
-        const isRewritten = isWritten && state.size === this.#size
-        this.#size = state.size
-        await this.#followLines(state)
-        if (isRewritten) this.#forgetLines()
-        return
-      }
+      if (this.#isOfLines) return await this.#lookAtLines(state, isWritten)
       if (state.place === 'gone' || file.replacement.hasFailed) {
         await this.#reopen()
       } else if (state.size < file.store.end) {
@@ -178,11 +184,29 @@ class Follower {
       } else {
         this.#rewriting.size = -1
         const err = await this.#follow()
-        if (!err) return
+        if (!err) {
+          if (this.#mayDiffer) this.#tellMayDiffer()
+          return
+        }
+        if (!isShortRead(err)) throw err
         // The writer cut a torn end while it was being read.
-        if (!isShortRead(err) || shortReadCount++ === SHORT_READ_COUNT_MAX) throw err
+        if (shortReadCount++ < SHORT_READ_COUNT_MAX) continue
+        this.#mayDiffer = true
+        throw err
       }
     }
+  }
+
+  /** @type {(state: import('@millrace/block-file').FileLook, isWritten: boolean) => Promise<void>} */
+  async #lookAtLines (state, isWritten) {
+    const { store } = this.#file
+    // Written, and no longer: some lines may be others now.
+    if (isWritten && state.size === this.#size) this.#mayDiffer = true
+    this.#size = state.size
+    await this.#followLines(state)
+    if (!this.#mayDiffer) return
+    if (store.isLines) store.computedSums.clear()
+    this.#tellMayDiffer()
   }
 
   /** @returns {Promise<import('@millrace/block-file').FileLook>} */
@@ -226,12 +250,6 @@ class Follower {
     if (place === 'gone' && await isThere(this.#file, '').catch(() => false)) await this.#followLines(await this.#readState(), true)
   }
 
-  #forgetLines () {
-    const { store } = this.#file
-    if (store.isLines) store.computedSums.clear()
-    this.onReplaced()
-  }
-
   /**
    * The file has become shorter than what was read. If a copy of the missing bytes lies beside it, the writer is
    * writing them anew; what was read stays valid.
@@ -244,7 +262,10 @@ class Follower {
     const waitedMs = now - this.#rewriting.atMs
     // If there is no copy, the bytes may have just been restored: look once more.
     const isHopeless = await isThere(this.#file, TAIL_SUFFIX) ? waitedMs > TAIL_MS_MAX : !hasProgress
-    if (isHopeless) throw shrunkError(this.#file, size)
+    if (isHopeless) {
+      this.#mayDiffer = true
+      throw shrunkError(this.#file, size)
+    }
     await pause(TAIL_POLL_MS)
   }
 
@@ -264,7 +285,7 @@ class Follower {
       await promisesOf(blocks).reopen()
       isOpen = false
       file.store = (await openSteadily(file, '')).store
-      this.onReplaced()
+      this.#tellMayDiffer()
     } catch (/** @type {any} */ err) {
       // What the store knows is of the old file. Once that is closed, whoever reads looks again.
       if (isOpen) replacement.end(store)

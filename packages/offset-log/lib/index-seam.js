@@ -45,7 +45,8 @@ const { IndexedReader } = require('./read/indexed-reader')
  *   gone, perhaps all but chosen ones
  * @property {() => void} compacting  until `compacted` it may answer, but not read the log; several may overlap
  * @property {(hasChanged: boolean) => Promise<void>} compacted  once for each `compacting`
- * @property {() => Promise<void>} replaced  of a log that is only read: its file is another one now, or was cut
+ * @property {() => Promise<void>} replaced  of a log that is only read: its records may be others than those that were
+ *   read
  * @property {() => void} synced  more is on stable storage
  * @property {() => Promise<void>} ready
  * @property {() => any} status
@@ -154,7 +155,7 @@ class Indexing {
     const index = this.index = this.#source.open(host)
     this.#stops = [since(() => index.appended()), durable(() => index.synced())]
     const { follower } = this.#file
-    if (follower) follower.onReplaced = () => { index.replaced().catch(() => {}) }
+    if (follower) this.#stops.push(follower.whenRecordsMayDiffer(() => { index.replaced().catch(() => {}) }))
   }
 
   /** Runs a compaction. @type {<T>(compact: () => Promise<T>) => Promise<T>} */

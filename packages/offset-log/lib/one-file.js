@@ -142,12 +142,12 @@ class Source {
   }
 
   /**
-   * If another process writes the file: calls back when records that were read may be others now.
-   * @param {() => void} onReplaced
+   * If another process writes the file: calls a function when records that were read may be others now.
+   * @param {() => void} listener
+   * @returns {() => void}  stops that
    */
-  watchReplaced (onReplaced) {
-    const { follower } = this.#file
-    if (follower !== null) follower.onReplaced = onReplaced
+  whenRecordsMayDiffer (listener) {
+    return this.#file.follower?.whenRecordsMayDiffer(listener) ?? (() => {})
   }
 
   /** If another process writes the file: finds what it had appended before the call. @returns {Promise<void>} */

@@ -14,6 +14,7 @@ const {
   SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, slowStorage, temporaryFolder
 } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
+const { sourceOf } = require('../composing')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
 const CODECS = { json: jsonCodec, dictionary: withDictionary(jsonCodec), canonical: canonicalCodec }
@@ -247,6 +248,91 @@ tape('index: of a reader is not used while it cannot be followed, and is told wh
   t.equal(index.calls.filter(([name]) => name === 'replaced').length, 1)
   t.deepEqual((await reader.explain({ where })).uses, ['a'])
   await reader.close()
+})
+
+/** Of the calls of a file, some fail. */
+const failingStorage = (isFailing) => {
+  const make = (handle, name) => (...args) => {
+    if (!isFailing(name)) return handle[name](...args)
+    const err = new Error('planted')
+    if (typeof args.at(-1) !== 'function') throw err
+    setImmediate(args.at(-1), err)
+  }
+  const wrap = (handle) => new Proxy(handle, {
+    get: (_, name) => typeof handle[name] === 'function' ? make(handle, name) : handle[name]
+  })
+  const open = (path, options, cb) => fileStorage.open(path, options, (err, handle) => cb(err, handle && wrap(handle)))
+  return { ...fileStorage, open }
+}
+
+tape('index: of a reader does not begin anew after a look that failed for a moment', async (t) => {
+  for (const framing of ['checked', 'lines', 'offset32']) {
+    const file = newPath()
+    const writer = OffsetLog(file, { framing, codec: jsonCodec })
+    await writer.append(Array.from({ length: 20 }, (_, n) => ({ n })))
+    let failing = ''
+    const storage = failingStorage((name) => name === failing || name === `${failing}Sync`)
+    const index = fakeIndex(() => 1, new Map())
+    const reader = OffsetLog(file, { framing, codec: jsonCodec, flags: 'r', index, storage })
+    await reader.ready()
+    for (const name of ['size', 'stat', 'read']) {
+      failing = name
+      await writer.append({ name })
+      const err = await failureOf(() => reader.refresh())
+      t.ok(name === 'size' || err?.message === 'planted', `${framing} ${name}: ${err?.message}`)
+      failing = ''
+      await reader.refresh()
+      t.equal(await reader.count(), await writer.count())
+    }
+    t.deepEqual(index.calls.filter(([name]) => name === 'replaced'), [], framing)
+    await reader.close()
+    await writer.close()
+  }
+})
+
+tape('index: of a reader learns that lines were changed in place, also if the look that saw it failed', async (t) => {
+  const file = newPath()
+  const writer = OffsetLog(file, { framing: 'lines', codec: jsonCodec })
+  await writer.append(Array.from({ length: 100 }, (_, n) => ({ n: 100 + n })))
+  await writer.close()
+  let isFailing = false
+  const storage = failingStorage((name) => isFailing && name.startsWith('read'))
+  const index = fakeIndex(() => 1, new Map())
+  const reader = OffsetLog(file, { framing: 'lines', codec: jsonCodec, flags: 'r', index, storage })
+  await reader.ready()
+  await reader.refresh()
+  isFailing = true
+  fs.writeFileSync(file, fs.readFileSync(file, 'latin1').replace('101', '901'), 'latin1')
+  fs.utimesSync(file, new Date(), new Date(Date.now() + 5000))
+  t.equal((await failureOf(() => reader.refresh()))?.message, 'planted')
+  isFailing = false
+  await reader.refresh()
+  t.equal(index.calls.filter(([name]) => name === 'replaced').length, 1)
+  await reader.close()
+})
+
+tape('index: of a reader is told, and so is whoever else listens', async (t) => {
+  const file = newPath()
+  const writer = OffsetLog(file, { codec: jsonCodec })
+  await writer.append([{ n: 1 }, { n: 2 }])
+  const index = fakeIndex(() => 1, new Map())
+  const reader = OffsetLog(file, { codec: jsonCodec, flags: 'r', index })
+  await reader.ready()
+  const told = []
+  const stop = sourceOf(reader).whenRecordsMayDiffer(() => told.push('first'))
+  sourceOf(reader).whenRecordsMayDiffer(() => told.push('second'))
+  await writer.compact()
+  await reader.refresh()
+  t.deepEqual(told, ['first', 'second'])
+  t.equal(index.calls.filter(([name]) => name === 'replaced').length, 1)
+  stop()
+  await reader.index.drop()
+  await writer.compact()
+  await reader.refresh()
+  t.deepEqual(told, ['first', 'second', 'second'])
+  t.equal(index.calls.filter(([name]) => name === 'replaced').length, 1, 'not once it is dropped')
+  await reader.close()
+  await writer.close()
 })
 
 tape('index: how many records were deleted is known, but not while some are being deleted', async (t) => {

@@ -205,9 +205,9 @@ class Core {
     segment.isActive = true
     segment.isOwn = true
     this.#activeSource = segments.noteOpen(segment, log)
-    this.#activeSource.watchReplaced(() => segments.onReplaced(segment))
     this.#forget()
     const stops = [
+      this.#activeSource.whenRecordsMayDiffer(() => segments.onReplaced(segment)),
       log.since((/** @type {number} */ seq) => { if (seq !== -1) this.#show(segment.base + seq) }),
       // What lies in front of the newest segment is durable.
       log.durable((/** @type {number} */ seq) => {
