@@ -105,6 +105,8 @@ class LogIndex {
   #loads = new Turns()
   /** When the last one began. */
   #loadedMs = -Infinity
+  /** Whether the runs that were there at first are known, or given up. */
+  #isLoaded = false
   /** The background work that is running. @type {Promise<void> | null} */
   #work = null
   /** Those who wait until nothing is left to do before an end. @type {Array<{ end: number, tell: () => void }>} */
@@ -145,6 +147,7 @@ class LogIndex {
   async #load () {
     this.#loadedMs = performance.now()
     await this.#indexer.load()
+    this.#isLoaded = true
   }
 
   // Answers.
@@ -321,6 +324,13 @@ class LogIndex {
     if (this.#host.isReadOnly) await this.#loads.run(async () => { if (!this.#isClosed) await this.#load() })
   }
 
+  /** Takes the runs that could not be opened at first. If they still cannot be, they are built again. */
+  async #loadLate () {
+    if (this.#isLoaded || this.#host.isReadOnly || this.#failure !== null || this.#isPaused || this.#isClosed) return
+    this.#isLoaded = true
+    await this.#load()
+  }
+
   async #untilResumed () {
     await new Promise((/** @type {(value?: undefined) => void} */ resolve) => { this.#resumed.push(resolve) })
   }
@@ -445,6 +455,7 @@ class LogIndex {
 
   async #pass () {
     if (performance.now() - this.#loadedMs >= LOOK_MS) await this.#loadAgain()
+    await this.#loadLate()
     // What is appended meanwhile waits for its turn: a few records at a time would cost much.
     const { end } = this.#host
     while (!this.#isClosed && !this.#isPaused) {

@@ -52,11 +52,16 @@ class RunFolder {
     const names = await this.#list()
     /** @type {Run[]} */
     const runs = []
-    for (const name of names.filter((name) => RUN_NAME.test(name) && !this.#discarded.has(name))) {
-      const run = known.find((run) => run.name === name) ?? await this.#tryOpen(name)
-      if (run !== null) runs.push(run)
-      // A follower may not have seen the records of it yet.
-      else if (!this.#host.isReadOnly) this.#discarded.add(name)
+    try {
+      for (const name of names.filter((name) => RUN_NAME.test(name) && !this.#discarded.has(name))) {
+        const run = known.find((run) => run.name === name) ?? await this.#tryOpen(name)
+        if (run !== null) runs.push(run)
+        // A follower may not have seen the records of it yet.
+        else if (!this.#host.isReadOnly) this.#discarded.add(name)
+      }
+    } catch (err) {
+      for (const run of runs) if (!known.includes(run)) await run.close().catch(() => {})
+      throw err
     }
     for (const name of names.filter((name) => UNFINISHED_NAME.test(name))) this.#discarded.add(name)
     // Of one index all have the same key.

@@ -473,3 +473,36 @@ tape('faults: a read that goes on while runs are merged, or the index is closed'
   }
   t.end()
 })
+
+for (const code of ['EMFILE', 'EIO']) {
+  tape(`faults: a run that cannot be opened for a moment (${code}) leaves no other one open, and none is built again`, async (t) => {
+    const log = await makeIndexed(createRandom(3), 700)
+    const files = log.disk.list()
+    const runs = files.filter((file) => file.endsWith('.run'))
+    t.ok(runs.length > 2)
+    let [isFailing, openCount] = [true, 0]
+    const { storage } = log.disk
+    log.storage = {
+      ...storage,
+      open: (file, options, cb) => storage.open(file, options, (err, handle) => {
+        if (err) return cb(err)
+        openCount++
+        const close = (done) => { openCount--; handle.close(done) }
+        if (!isFailing || file !== runs.at(-1)) return cb(null, { ...handle, close })
+        close(() => cb(Object.assign(new Error(code), { code })))
+      })
+    }
+    const index = open(log)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    t.equal(openCount, 0, 'while the failure lasts')
+    t.equal(index.status().failure?.code, code)
+    isFailing = false
+    log.scanned = 0
+    await index.ready()
+    t.equal(index.status().runs, runs.length)
+    t.deepEqual(log.disk.list(), files)
+    t.equal(compareMany(log, index, createRandom(4), 5), null)
+    await index.close()
+    t.equal(openCount, 0)
+  })
+}
