@@ -2,31 +2,22 @@
 'use strict'
 // A process of the box. Usage, by run-one-box.js: node child.js <JSON of its role, options and seed>
 
+const { setClock } = require('./clocks')
 const { Life } = require('./life')
 
 const ROLES = {
   writer: './writer',
   follower: './follower',
   shipper: './shipper',
+  sender: './sender',
+  server: './http/server',
+  client: './http/client',
   visitor: './visitor',
   checker: './checker'
 }
 
 const given = JSON.parse(process.argv[2])
 const life = new Life(given)
-const RealDate = Date
-
-/** The clock of this process is wrong by so much. */
-function shiftClock (ms) {
-  globalThis.Date = class extends RealDate {
-    constructor (...given) {
-      super(...(given.length === 0 ? [RealDate.now() + ms] : given))
-    }
-
-    static now () { return RealDate.now() + ms }
-    static [Symbol.hasInstance] (value) { return value instanceof RealDate }
-  }
-}
 
 async function end (err) {
   if (err) await life.fault(`${err.step ?? ''}: ${err.code ?? 'no code'}: ${err.stack}${err.cause ? `; cause: ${err.cause.stack}` : ''}`)
@@ -41,6 +32,6 @@ process.on('unhandledRejection', end)
 process.on('warning', (warning) => life.tell({ warning: `${warning.name} ${warning.code}: ${warning.message}` }))
 if (given.options) {
   process.umask(given.options.umask)
-  shiftClock(given.options.clockMs)
+  setClock(given.options.clock)
 }
 require(ROLES[given.role]).run(life).then(() => end(null), end)

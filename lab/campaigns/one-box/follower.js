@@ -93,6 +93,8 @@ async function readLive (state) {
         state.isReplaced = true
         return
       }
+      // It was closed while there was more to read.
+      if (state.isOver && err.code === 'ERR_LOG_CLOSED') return
       if (err.code !== 'ERR_LOG_SEQ_RETAINED' || life.setting.drops === 'none') throw err
       // It goes on with what is left.
       state.skips = true

@@ -7,11 +7,12 @@ const { runOneBox } = require('./run-one-box')
 runCommand({
   name: 'one-box',
   run: 'node lab/campaigns/one-box',
-  about: 'Processes that write, follow, fold, ship, serve and copy one log, and are killed: all answers are those of a scan.',
+  about: 'Processes that write, follow, ship, serve and copy logs are killed, and files removed, moved and restored: ' +
+    'all answers are those of a scan.',
   options: {
     boxes: { kind: 'integer', default: 20, about: 'how many, each with its own seed and kind of log' },
     rounds: { kind: 'integer', default: 4, about: 'of a box: after each, all are at rest, and the log is checked' },
-    'round-ms': { kind: 'integer', default: 4000, about: 'how long a round goes on' },
+    'round-ms': { kind: 'integer', default: 3000, about: 'how long a round goes on' },
     kind: { oneOf: ['checked', 'lines', 'segments', 'line-segments'], about: 'of the log; by default by the seed' },
     verbose: { kind: 'switch', about: 'prints each process' },
     seed: SEED

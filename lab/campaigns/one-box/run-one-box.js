@@ -1,15 +1,18 @@
 // @ts-nocheck
 'use strict'
-// A box: processes that write, follow and copy one log, are killed, stopped and begun again with other options. What
-// each of them reads is what the writers have told.
+// A box: processes that write, follow, serve and copy logs, are killed, stopped and begun again with other options and
+// clocks. Files are removed meanwhile; between rounds all is moved, or comes back from a copy. What each process reads
+// is what the writers have told.
 
 const { fork } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const { createRandom, temporaryFolder } = require('@millrace/testkit')
+const { RESTORES, copyAll, removeAtRest, removeDerived } = require('./files')
 const { Model } = require('./model')
 const { LIFE_SIZE } = require('./records')
+const { TARGET } = require('./shipper')
 const { chooseOptions, chooseSetting } = require('./settings')
 
 const CHILD = path.join(__dirname, 'child.js')
@@ -23,26 +26,20 @@ const STOP_MS_MAX = 150_000
  * @returns {Promise<{ faults: string[], kills: number, records: number, asked: number }>}
  */
 async function runOneBox (options) {
-  const folder = temporaryFolder()
-  const box = new Box(folder, options)
+  const root = temporaryFolder()
+  const box = new Box(root, options)
   for (let round = 0; round < options.rounds && box.faults.length === 0; round++) await box.runRound()
   // What failed stays, to be looked at.
-  if (box.faults.length === 0) fs.rmSync(folder, { recursive: true })
+  if (box.faults.length === 0) fs.rmSync(root, { recursive: true })
   const { faults, kills, records, asked } = box
-  const about = `${JSON.stringify(box.setting)}${faults.length > 0 && process.env.KEEP ? keep(folder, options.seed) : ''}`
+  const about = `${JSON.stringify(box.setting)}${faults.length > 0 && process.env.KEEP ? keep(root, options.seed) : ''}`
   return { faults: faults.map((fault) => `seed ${options.seed} ${about}: ${fault}`), kills, records, asked }
 }
 
-function keep (folder, seed) {
+function keep (root, seed) {
   const kept = path.join(process.env.KEEP, String(seed))
-  copyAll(folder, kept)
+  copyAll(root, kept)
   return ` in ${kept}`
-}
-
-/** But for the socket of a lock: whoever was killed leaves it. */
-function copyAll (from, to) {
-  const filter = (file) => !fs.lstatSync(file).isSocket()
-  fs.cpSync(from, to, { recursive: true, preserveTimestamps: true, filter })
 }
 
 class Box {
@@ -55,31 +52,48 @@ class Box {
   #isFirstRound = true
   /** What the writers had told when all was copied. @type {Model | null} */
   #copied = null
+  #moves = 0
+  /** Of the server. */
+  #url = ''
+  /** Whether the log may be another one than that whose records were shipped. */
+  #isChanged = false
 
-  constructor (folder, { seed, roundMs, kind, print = () => {} }) {
-    this.folder = folder
-    this.copyFolder = temporaryFolder()
+  constructor (root, { seed, roundMs, kind, print = () => {} }) {
+    this.root = root
+    this.copyFolder = path.join(root, 'copy')
+    this.sentFile = path.join(root, 'sent')
+    /** Leads to the folder, which is moved now and then. */
+    this.link = path.join(root, 'link')
     this.roundMs = roundMs
     this.print = print
     this.random = createRandom(seed)
     this.setting = chooseSetting(this.random, kind)
     this.model = new Model(this.setting)
+    this.#move()
   }
 
   async runRound () {
     const { random } = this
-    const roles = ['writer', 'follower', ['follower', 'visitor'][random(2)], ['shipper', 'visitor'][random(2)]]
-    roles.forEach((role, slot) => this.#begin(slot, role))
+    const others = [['follower', 'visitor'], ['shipper', 'visitor'], ['sender', 'follower']].map((some) => some[random(2)])
+    const roles = ['follower', ...others, 'writer', ...this.setting.http ? ['server', 'client'] : []]
+    const isBelow = (role) => role === 'follower' || role === 'visitor'
+    const areFirst = !this.#isFirstRound && random(3) === 0
+    if (areFirst) await this.#moveBelow(roles.filter(isBelow))
+    for (const role of roles) if (!areFirst || !isBelow(role)) this.#begin(this.#children.size, role)
     // What a busy machine needs to begin with is not counted.
-    while (!this.#children.get(0).said.opened && this.faults.length === 0) await sleep(20)
+    const writer = Array.from(this.#children.values()).find(({ role }) => role === 'writer')
+    while (!writer.said.opened && this.faults.length === 0) await sleep(20)
     const end = Date.now() + this.roundMs
     while (Date.now() < end && this.faults.length === 0) {
       await sleep(random(200))
       await this.#disturb()
     }
+    // A client that comes to its end asks the server.
+    const isClient = ([, { role }]) => role === 'client'
+    for (const [slot] of Array.from(this.#children).filter(isClient)) await this.#end(slot)
     await Promise.all(Array.from(this.#children.keys(), (slot) => this.#end(slot)))
     if (this.faults.length === 0) await this.#check()
-    if (this.faults.length === 0) this.#copyOrRestore()
+    if (this.faults.length === 0) this.#changeAtRest()
     this.#isFirstRound = false
   }
 
@@ -88,7 +102,7 @@ class Box {
     const slots = Array.from(this.#children.keys())
     const slot = slots[random(slots.length)]
     const child = this.#children.get(slot)
-    const chosen = random(10)
+    const chosen = random(11)
     if (chosen < 2) {
       // Most of them live until they have begun.
       if (!child.said.opened && random(20) > 0) return
@@ -99,30 +113,74 @@ class Box {
       child.kill('SIGSTOP')
       await sleep(random(600))
       child.kill('SIGCONT')
+    } else if (chosen === 3) {
+      this.print(`removed ${removeDerived(this.folder, this.setting, random)}`)
     } else if (child.role === 'follower') {
       this.#ask(child)
     }
   }
 
-  /** All is at rest, and so is a copy of it. */
-  #copyOrRestore () {
-    const { random, folder, copyFolder: copy } = this
-    if (this.#copied === null || random(3) === 0) {
-      fs.rmSync(copy, { recursive: true })
-      copyAll(folder, copy)
-      this.#copied = this.model.copy()
-    } else if (random(2) === 0) {
-      fs.rmSync(folder, { recursive: true })
-      copyAll(copy, folder)
-      this.model = this.#copied.copy()
+  /** What people do while nobody has the log open. */
+  #changeAtRest () {
+    const { random } = this
+    if (random(2) === 0) this.#move()
+    if (random(3) === 0) this.#remove()
+    if (this.#copied === null || random(3) === 0) this.#copy()
+    else if (random(2) === 0) this.#restore()
+    if (this.#isChanged && random(2) === 0) {
+      const targets = fs.readdirSync(this.folder).filter((name) => name.startsWith(TARGET))
+      for (const name of targets) fs.rmSync(path.join(this.folder, name))
     }
   }
 
-  #begin (slot, role) {
-    const { random, folder, setting } = this
+  #copy () {
+    fs.rmSync(this.copyFolder, { recursive: true, force: true })
+    copyAll(this.folder, this.copyFolder)
+    this.#copied = this.model.copy()
+  }
+
+  #restore () {
+    const names = Object.keys(RESTORES)
+    const name = names[this.random(names.length)]
+    RESTORES[name]({ folder: this.folder, copy: this.copyFolder, setting: this.setting })
+    this.print(`restored ${name}`)
+    this.#isChanged = true
+    if (name !== 'all but the log') this.model = this.#copied.copy()
+  }
+
+  #remove () {
+    const { removed, isLogNew } = removeAtRest(this.folder, this.setting, this.random)
+    this.print(`removed ${removed}`)
+    this.#isChanged ||= isLogNew
+  }
+
+  /** The folder gets another name, and the link leads there. */
+  #move () {
+    const folder = path.join(this.root, `box-${++this.#moves}`)
+    if (this.#moves === 1) fs.mkdirSync(folder)
+    else fs.renameSync(this.folder, folder)
+    fs.symlinkSync(path.basename(folder), `${this.link}-new`)
+    fs.renameSync(`${this.link}-new`, this.link)
+    this.folder = folder
+    this.print(`moved to ${folder}`)
+  }
+
+  /** Readers that have the log open by its link, while nobody writes it, do not notice that it is moved. */
+  async #moveBelow (roles) {
+    const children = roles.map((role) => this.#begin(this.#children.size, role, this.link))
+    while (this.faults.length === 0 && !children.every(({ said }) => said.opened)) await sleep(20)
+    for (const child of children) child.kill('SIGSTOP')
+    this.#move()
+    for (const child of children) child.kill('SIGCONT')
+  }
+
+  #begin (slot, role, folder = [this.folder, this.link][this.random(2)]) {
+    const { random, setting, sentFile } = this
     const first = ++this.#lives * LIFE_SIZE
-    const given = { seed: random(2 ** 31), first, options: chooseOptions(random), isFirstRound: this.#isFirstRound }
-    const life = { role, folder, setting, ...given }
+    const given = { seed: random(2 ** 31), first, options: chooseOptions(random, setting) }
+    const state = { isFirstRound: this.#isFirstRound, isChanged: this.#isChanged, url: this.#url }
+    const otherFolder = folder === this.link ? this.folder : this.link
+    const life = { role, folder, otherFolder, sentFile, setting, ...given, ...state }
     const child = fork(CHILD, [JSON.stringify(life)], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], serialization: 'advanced' })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => { output += bytes })
@@ -144,6 +202,7 @@ class Box {
   #hear (child, message) {
     this.model.hear(message)
     Object.assign(child.said, message)
+    if (message.url) this.#tellUrl(message.url)
     this.records += message.appended?.length ?? 0
     if (message.fault) this.faults.push(message.fault)
     if (message.warning) this.faults.push(`${child.role} warns: ${message.warning}`)
@@ -151,6 +210,11 @@ class Box {
       const fault = this.model.judge(found, child.asked.get(found.seq))
       if (fault) this.faults.push(`a follower says that ${fault}`)
     }
+  }
+
+  #tellUrl (url) {
+    this.#url = url
+    for (const child of this.#children.values()) if (child.role === 'client') child.send({ url }, () => {})
   }
 
   /** What the writers have said up to now, a follower finds. */
@@ -170,6 +234,7 @@ class Box {
   async #kill (slot) {
     const child = this.#children.get(slot)
     child.isKilled = true
+    if (child.role === 'server') this.#tellUrl('')
     this.kills++
     child.kill('SIGKILL')
     await child.gone
@@ -196,8 +261,9 @@ class Box {
     child.isStopped = true
     await child.gone
     this.#children.delete(0)
-    const { entries, list } = child.said
+    const { entries, list, served } = child.said
     if (!entries) return
+    if (served) this.faults.push(...this.model.judgeServed(served, this.setting.http).slice(0, 5))
     this.faults.push(...this.model.judgeAll(entries).slice(0, 5))
     this.faults.push(...this.#judgeList(entries, list))
   }

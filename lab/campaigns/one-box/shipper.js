@@ -21,10 +21,15 @@ async function run (life) {
     await shipFrom(life, log)
   } catch (err) {
     // What it has shipped of a batch that was cut, no other shipper finds again.
-    if (!life.isCut(err)) throw err
+    if (!life.isCut(err) && !isOfAnother(life, err)) throw err
     while (!life.isStopping) await sleep(LOOK_MS)
   }
   await life.step('close', log.close())
+}
+
+/** The target has what the log had before an older copy came back. */
+function isOfAnother (life, err) {
+  return life.isChanged && ['ERR_SHIP_SOURCE_CHANGED', 'ERR_SHIP_TARGET_TAKEN'].includes(err.code)
 }
 
 /** Until it is stopped; then all that the log has is there. */
@@ -47,5 +52,7 @@ async function shipFrom (life, log) {
   await life.step('close the target', target.close())
 }
 
+exports.TARGET = TARGET
+exports.isOfAnother = isOfAnother
 exports.run = run
 exports.shipFrom = shipFrom

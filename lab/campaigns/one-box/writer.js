@@ -83,6 +83,12 @@ const ACTIONS = {
     await life.tell({ dropping: seq })
     await log.dropBefore(seq)
   }],
+  second: [1, async ({ life }) => {
+    const second = openLog(life.otherFolder, life.setting, life.options)
+    const code = await second.ready().then(() => 'no code', (err) => err.code)
+    if (code !== 'ERR_LOG_LOCKED') await life.fault(`a second writer, by another path, was answered with ${code}`)
+    await second.close()
+  }],
   sync: [1, ({ log }) => log.sync()],
   flush: [1, ({ life, log }) => log.flushSync({ sync: life.random(2) === 0 })],
   read: [3, ({ life, log }) => checkRead(life, log)],
