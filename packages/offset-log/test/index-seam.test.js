@@ -302,8 +302,10 @@ tape('index: of a reader learns that lines were changed in place, also if the lo
   await reader.ready()
   await reader.refresh()
   isFailing = true
-  fs.writeFileSync(file, fs.readFileSync(file, 'latin1').replace('101', '901'), 'latin1')
-  fs.utimesSync(file, new Date(), new Date(Date.now() + 5000))
+  const fd = fs.openSync(file, 'r+')
+  fs.writeSync(fd, '9', fs.readFileSync(file, 'latin1').indexOf('101'))
+  fs.futimesSync(fd, new Date(), new Date(Date.now() + 5000))
+  fs.closeSync(fd)
   t.equal((await failureOf(() => reader.refresh()))?.message, 'planted')
   isFailing = false
   await reader.refresh()
