@@ -28,6 +28,40 @@ const NOTHING_THERE = ['ERR_RECORD_NOT_FOUND', 'ERR_LOG_SEQ_LOST', 'ERR_LOG_SEQ_
  * @typedef {import('../index-seam').Parts} Parts
  */
 
+/** Records that were copied into one buffer, one after the other. */
+class CopiedRun extends RecordRun {
+  #size = 0
+
+  /** @param {number} capacity @param {Buffer} buffer  to be used again */
+  constructor (capacity, buffer) {
+    super(capacity)
+    this.buffer = buffer
+  }
+
+  get hasEnough () {
+    return this.isFull || this.#size >= RUN_SIZE
+  }
+
+  /** @type {(seq: number, bytes: Buffer, from: number, to: number, left: number) => void} `left`: how many may come */
+  copy (seq, bytes, from, to, left) {
+    const start = this.#size
+    const end = start + to - from
+    if (end > this.buffer.length) this.#makeRoom(to - from, left)
+    bytes.copy(this.buffer, start, from, to)
+    this.add(seq, start, end)
+    this.#size = end
+  }
+
+  /** For all that may come, if they are as large as this one. @type {(size: number, left: number) => void} */
+  #makeRoom (size, left) {
+    const used = this.#size
+    const wanted = Math.min(used + size * (left + 1), Math.max(2 * (used + size), RUN_SIZE))
+    const larger = Buffer.allocUnsafe(Math.max(BUFFER_SIZE, wanted))
+    this.buffer.copy(larger, 0, 0, used)
+    this.buffer = larger
+  }
+}
+
 /** @implements {Reader} */
 class IndexedReader {
   #file
@@ -52,10 +86,11 @@ class IndexedReader {
   #lostBefore = { count: 0, size: 0 }
   /** Candidates that are not read yet, in order. @type {number[]} */
   #seqs = []
-  /** Whether the first of them is read as a range, because it cannot be read as a record. */
-  #isRangeNext = false
+  /** One of them that cannot be read as a record: it is read as a range, which says why. */
+  #unreadable = NaN
   /** What was delivered last. @type {RecordRun | null} */
   #run = null
+  /** What is delivered is copied there. @type {Buffer} */
   #buffer = NO_BYTES
   #slice = new TimeSlice()
 
@@ -166,9 +201,10 @@ class IndexedReader {
 
   /** @type {(logEnd: number, again: () => void, cb: NextCallback) => void} */
   #readCandidates (logEnd, again, cb) {
-    if (this.#isRangeNext) {
-      this.#isRangeNext = false
-      const seq = /** @type {number} */ (this.#seqs.shift())
+    const [seq] = this.#seqs
+    if (seq === this.#unreadable) {
+      this.#unreadable = NaN
+      this.#seqs.shift()
       return this.#open({ from: seq, stop: seq + 1, skipsRetained: true }, again, cb)
     }
     // Much may be answered from the cache.
@@ -180,58 +216,52 @@ class IndexedReader {
   #readAll (logEnd, again, cb) {
     const { blocks, lifecycle } = this.#file
     const { rewriteCount } = blocks
-    const seqs = this.#seqs
-    const count = Math.min(seqs.length, COUNT_MAX)
-    const run = new RecordRun(count)
-    let size = 0
-    let index = 0
-    /** @type {(bytes: Buffer, from: number, to: number) => void} */
-    const add = (bytes, from, to) => {
-      if (size + to - from > this.#buffer.length) this.#grow(size, to - from, count - index)
-      bytes.copy(this.#buffer, size, from, to)
-      run.add(seqs[index], size, size + to - from)
-      size += to - from
-    }
-    const end = () => {
+    const run = new CopiedRun(Math.min(this.#seqs.length, COUNT_MAX), this.#buffer)
+    this.#copy(run, logEnd, (passedCount) => {
+      this.#buffer = run.buffer
       // What was read first may have been deleted while the rest was read.
       if (rewriteCount !== blocks.rewriteCount && !lifecycle.isClosed) return again()
-      this.#seqs = seqs.slice(index)
-      if (run.count === 0) return this.#isRangeNext ? again() : this.#endPart(again, cb)
-      run.buffer = this.#buffer
-      this.#run = run
-      this.#deliver(run, cb)
-    }
-    trampoline((next) => {
-      if (index === count || size >= RUN_SIZE) return end()
-      const seq = seqs[index]
-      const { peek } = this.#file.store
-      const isFound = seq < logEnd && peek.find(seq)
-      if (isFound) add(peek.bytes, peek.start, peek.end)
-      if (isFound || seq >= logEnd) {
-        index++
-        return next()
+      this.#seqs = this.#seqs.slice(passedCount)
+      if (run.count > 0) {
+        this.#run = run
+        this.#deliver(run, cb)
+      } else if (this.#seqs[0] === this.#unreadable) {
+        again()
+      } else {
+        this.#endPart(again, cb)
       }
-      this.#getter.readRecord(seq, (err, found) => {
-        if (err && !isNothing(err)) {
-          this.#isRangeNext = true
-          return end()
-        }
-        if (!err && found && !found.isDeleted) add(found.data, 0, found.data.length)
-        index++
-        next()
-      })
     })
   }
 
   /**
-   * Makes room in the buffer, after what is in it: for all candidates, if they are as large as this one.
-   * @type {(used: number, size: number, left: number) => void}
+   * Copies candidates into a run: as many as it takes, up to one that cannot be read.
+   * @type {(run: CopiedRun, logEnd: number, done: (passedCount: number) => void) => void} `passedCount`: how many were
+   *   copied, or are not there
    */
-  #grow (used, size, left) {
-    const wanted = Math.min(used + size * (left + 1), Math.max(2 * (used + size), RUN_SIZE))
-    const larger = Buffer.allocUnsafe(Math.max(BUFFER_SIZE, wanted))
-    this.#buffer.copy(larger, 0, 0, used)
-    this.#buffer = larger
+  #copy (run, logEnd, done) {
+    const seqs = this.#seqs
+    let passedCount = 0
+    trampoline((next) => {
+      if (passedCount === seqs.length || run.hasEnough) return done(passedCount)
+      const seq = seqs[passedCount]
+      const left = seqs.length - passedCount
+      const { peek } = this.#file.store
+      const isFound = seq < logEnd && peek.find(seq)
+      if (isFound) run.copy(seq, peek.bytes, peek.start, peek.end, left)
+      if (isFound || seq >= logEnd) {
+        passedCount++
+        return next()
+      }
+      this.#getter.readRecord(seq, (err, found) => {
+        if (err && !isNothing(err)) {
+          this.#unreadable = seq
+          return done(passedCount)
+        }
+        if (!err && found && !found.isDeleted) run.copy(seq, found.data, 0, found.data.length, left)
+        passedCount++
+        next()
+      })
+    })
   }
 
   /** @type {Reader['applyFilter']} */
