@@ -1,7 +1,6 @@
 'use strict'
 // What an index would do for a filter: for people who ask why a query is slow.
 
-const { parseWhere } = require('@millrace/where')
 const { Block } = require('./block')
 const { DamagedRun } = require('./run-format')
 const { Run } = require('./run')
@@ -30,14 +29,14 @@ const DAMAGED = 'the log is damaged there'
 /**
  * @param {import('./parts').Sought & { used: () => number[] }} sought
  * @param {readonly import('./paths').DeclaredPath[]} paths
- * @param {unknown} where
+ * @param {readonly Filter[]} filters
  * @param {import('./parts').Range} range
  * @returns {Explanation}
  */
-function explainParts (sought, paths, where, { from, to }) {
+function explainParts (sought, paths, filters, { from, to }) {
   const cover = sought.cover()
   if (cover === null) {
-    const why = from < to ? describeMiss(listConditions(parseWhere(where)), paths) : ''
+    const why = from < to ? describeMiss(listConditions(filters), paths) : ''
     return { uses: [], candidates: 0, runs: 0, scanned: from < to ? { from, records: null } : null, why }
   }
   let [candidates, runs, known] = [0, 0, 0]

@@ -172,7 +172,8 @@ class LogIndex {
    * @returns {import('./explain').Explanation}
    */
   explain (where, range = {}) {
-    return explainParts(this.#seek(parseWhere(where)), this.#paths, where, this.#rangeOf(range))
+    const filters = parseWhere(where)
+    return explainParts(this.#seek(filters), this.#paths, filters, this.#rangeOf(range))
   }
 
   /**

@@ -86,7 +86,7 @@ class Conditions {
     if (position !== -1) this.#queue.flush(() => recent.settle(position, Number(this.#file.since.value) + 1))
   }
 
-  /** Whether it surely holds. If not, `decide`. @param {Condition} condition */
+  /** Whether it surely holds: an index may know that. If not, `decide`. @param {Condition} condition */
   holds ({ where, since }) {
     this.#begin()
     return since < this.#file.end && (this.#recent?.rulesOut(where, since) ?? false)
@@ -98,7 +98,7 @@ class Conditions {
    * @param {(err: Error) => void} refuse  gets ERR_APPEND_CONDITION, or why it cannot be decided
    */
   decide (condition, accept, refuse) {
-    if (this.holds(condition)) return accept()
+    this.#begin()
     const { codec, since, end, blocks: { path } } = this.#file
     /** @type {IsMatch} */
     let isMatch
@@ -110,7 +110,7 @@ class Conditions {
     }
     // Whoever has read everything, and is alone, does not wait.
     const hasAll = condition.since >= Number(since.value) && condition.since < end
-    if (hasAll && !this.#hasUnread(condition.where, isMatch)) return accept()
+    if (hasAll && !this.#queue.hasUnread(isMatch)) return accept()
     this.#decideSlowly(condition, isMatch, accept).then((seq) => {
       if (seq !== null) refuse(conflict(path, seq, condition.since))
     }, refuse)

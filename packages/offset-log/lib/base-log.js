@@ -197,10 +197,9 @@ class BaseLog {
     } catch (err) {
       return this._runWrite('append', cb, (cb) => cb(unreadable(err)))
     }
-    // Usually the log is open. Then nothing but the records is allocated here.
-    if (this._conditions !== null) cb = this._conditions.note(records, cb)
-    if (this._lifecycle.isOpen) this._appendRecords(records, cb, givesSeqs, own)
-    else this.#appendLater(records, cb, givesSeqs, own)
+    if (!this._lifecycle.isOpen) return this.#appendLater(records, cb, givesSeqs, own)
+    // Nothing but the records is allocated here.
+    this._appendRecords(records, this._conditions?.note(records, cb) ?? cb, givesSeqs, own)
   }
 
   /**
