@@ -70,6 +70,8 @@ class SegmentedReader {
   #inner = null
   /** The generation of `#segment` that `#inner` reads. */
   #generation = -1
+  /** Whether the range of `#inner` ends where the log ended when the reader began. */
+  #isBounded = false
   #run = new GlobalRun()
   /** The run that `#run` shows. @type {RecordRun | null} */
   #innerRun = null
@@ -155,7 +157,7 @@ class SegmentedReader {
       if (err || !source) return done(err)
       const isOpen = this.#inner !== null && this.#generation === this.#segment.generation
       if (isOpen) this.#read(logEnd, done)
-      else this.#openInner(source, (err) => err ? done(err) : this.#read(logEnd, done))
+      else this.#openInner(source, (err) => err ? done(err) : this.#read(logEnd, done), logEnd)
     }, (err, run) => {
       const { reverse, skipsRetained } = this.#range
       if (err && (reverse || skipsRetained) && isRetained(err)) this.#resume(logEnd, cb)
@@ -204,8 +206,8 @@ class SegmentedReader {
     }))
   }
 
-  /** @type {(source: Source, cb: (err: Error | null) => void) => void} */
-  #openInner (source, cb) {
+  /** @type {(source: Source, cb: (err: Error | null) => void, logEnd?: number) => void} */
+  #openInner (source, cb, logEnd = Infinity) {
     const segment = this.#segment
     const { generation } = segment
     const { from, stop } = this.#range
@@ -217,11 +219,15 @@ class SegmentedReader {
     const isNext = missing !== null && (this.#range.reverse ? stop > missing.from : from >= missing.from)
     const lostErr = isNext ? this.#meetMissing() : this.#findLost(source)
     if (lostErr) return cb(lostErr)
-    const local = { from: Math.max(0, from - segment.base), stop: stop - segment.base }
+    // Its file may be another opening's by now, which knows no end amid what it has: then that is a bound of the range.
+    const isBounded = segment.next !== null && logEnd < segment.base + source.end
+    const end = isBounded ? Math.min(stop, logEnd) : stop
+    const local = { from: Math.max(0, from - segment.base), stop: end - segment.base }
     source.openRange({ ...this.#range, ...local }, (err, reader) => {
       if (err || !reader) return cb(inSegment(err, segment))
       this.#inner = reader
       this.#generation = generation
+      this.#isBounded = isBounded
       cb(null)
     })
   }
@@ -273,7 +279,8 @@ class SegmentedReader {
     const localEnd = logEnd - segment.base
     // The end that the log had when the reader began may be amid a chunk of a file that was written anew.
     const isSealed = segment.next !== null
-    const sealedEnd = segment.keptUntilMs === null ? Math.min(localEnd, end) : end
+    const isEndKnown = segment.keptUntilMs === null && !this.#isBounded
+    const sealedEnd = isEndKnown ? Math.min(localEnd, end) : end
     inner.next(isSealed ? sealedEnd : localEnd, (err, run) => {
       if (err || !run) return cb(inSegment(err, segment))
       this.#whenConfirmed(segment, () => this.#deliver(segment, run, cb))

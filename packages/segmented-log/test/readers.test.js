@@ -262,3 +262,41 @@ tape('readers: a text segment that was compressed before a reader has looked is 
   await reader.close()
   await log.close()
 })
+
+for (const framing of ['checked', 'lines']) {
+  for (const reverse of [false, true]) {
+    tape(`readers: a stream reaches a segment that was written on after a failed sync, and sealed meanwhile: ${framing}, reverse ${reverse}`, async (t) => {
+      let isFailing = false
+      const disk = new SimulatedDisk({ decide: ({ name }) => isFailing && name === 'sync' ? { code: 'EIO' } : {} })
+      const openLog = () => SegmentedLog(FOLDER, { storage: disk.storage, framing, cache: 0, segmentSize: 700 })
+      let n = 0
+      const append = async (log) => {
+        await log.ready()
+        const appended = log.append(Array.from({ length: 3 }, () => Buffer.from(String(n++).padEnd(60, '.'))), { seqs: true })
+        try {
+          log.flushSync({ sync: false })
+        } catch {}
+        return await appended
+      }
+      const before = openLog()
+      const expected = []
+      for (let i = 0; i < 3; i++) {
+        expected.push(...await append(before))
+        await before.roll()
+      }
+      for (let i = 0; i < 2; i++) expected.push(...await append(before))
+      isFailing = true
+      t.equal((await failureOf(() => before.sync()))?.code, 'ERR_LOG_POISONED')
+      await failureOf(() => before.close())
+      isFailing = false
+      const log = openLog()
+      await log.ready()
+      const stream = log.stream({ lte: log.since.value, values: false, reverse })[Symbol.asyncIterator]()
+      const found = [(await stream.next()).value]
+      for (let i = 0; i < 2; i++) await append(log)
+      for (let item; !(item = await stream.next()).done;) found.push(item.value)
+      t.deepEqual(found, reverse ? expected.reverse() : expected)
+      await log.close()
+    })
+  }
+}
