@@ -48,17 +48,23 @@ async function readFile (storage, file) {
  */
 async function replaceFile (storage, file, bytes) {
   const next = `${file}.new`
-  const handle = await promisesOf(storage).open(next, { flags: 'r+', createFolder: true })
   try {
-    // One that an earlier process has begun may be there.
-    await promisesOf(handle).truncate(0)
-    await toPromise((cb) => writeWhole(handle, bytes, 0, cb))
-    await keepOwnership(storage, file, next).catch(unlessMissing)
-    await promisesOf(handle).sync()
-  } finally {
-    await promisesOf(handle).close()
+    const handle = await promisesOf(storage).open(next, { flags: 'r+', createFolder: true })
+    try {
+      // One that an earlier process has begun may be there.
+      await promisesOf(handle).truncate(0)
+      await toPromise((cb) => writeWhole(handle, bytes, 0, cb))
+      await keepOwnership(storage, file, next).catch(unlessMissing)
+      await promisesOf(handle).sync()
+    } finally {
+      await promisesOf(handle).close()
+    }
+    await promisesOf(storage).rename(next, file)
+  } catch (err) {
+    // On a full disk it takes the room that others need.
+    await promisesOf(storage).unlink(next).catch(() => {})
+    throw err
   }
-  await promisesOf(storage).rename(next, file)
   await promisesOf(storage).syncFolder(path.dirname(file))
 }
 

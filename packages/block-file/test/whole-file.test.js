@@ -3,7 +3,7 @@
 
 const fs = require('node:fs')
 const tape = require('tape')
-const { SimulatedDisk, createRandom, newPath } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, newPath } = require('@millrace/testkit')
 const { fileStorage, listFiles, readFile, removeFiles, replaceFile, withFileMode } = require('..')
 
 const FILE = '/folder/state'
@@ -30,6 +30,19 @@ tape(`replaceFile: a power cut leaves the old file or the new one (seed ${seed})
   }
   t.ok(counts.old > 0, `${counts.old} old, ${counts.new} new`)
   t.ok((await readFile(disk.crash(() => 0).storage, FILE)).equals(after), 'and the new one once it has ended')
+})
+
+tape('replaceFile: whatever call fails, it leaves nothing beside the file, which on a full disk takes the room of others', async (t) => {
+  for (const call of ['open', 'truncate', 'write', 'sync', 'rename']) {
+    let isFailing = false
+    const disk = new SimulatedDisk({ decide: ({ name }) => isFailing && name === call ? { code: 'ENOSPC' } : {} })
+    await replaceFile(disk.storage, FILE, Buffer.from('a'))
+    isFailing = true
+    t.equal((await failureOf(() => replaceFile(disk.storage, FILE, Buffer.from('b'))))?.code, 'ENOSPC', call)
+    isFailing = false
+    t.deepEqual(disk.list(), [FILE])
+    t.equal(String(await readFile(disk.storage, FILE)), 'a')
+  }
 })
 
 tape('replaceFile: a file that exists keeps its mode', { skip: process.platform === 'win32' }, async (t) => {
