@@ -7,8 +7,7 @@ const { nextTick } = require('node:process')
 const { setImmediate } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 const { ScratchBuffer } = require('@millrace/flow')
-const { BackPressure } = require('./commit')
-const { CommitQueue } = require('./commit')
+const { BackPressure, CommitQueue } = require('./commit')
 const { tooLargeToAppend } = require('./errors')
 
 // A larger write is no faster, and its first callers would wait longer.

@@ -3,7 +3,8 @@
 // written together, and the state that they are in.
 //
 //     open ──> closed ──> writing ──> written ──> shown
-//       └─────────┴──────────┴───────────┴──────────┴───> failed
+//                ├──────────┴───────────┴───────────┴───> failed
+//                └──> shown, if nothing is left to write
 //
 // - open: appends join
 // - closed: no append joins any more, and what must be durable before the write is being made durable
@@ -12,10 +13,11 @@
 // - shown: its records can be read
 // - failed: `error` says why. Nothing of it is in the file, or the log is poisoned
 //
-// Once it is shown or has failed, its appends are called back, and the object is used again.
+// Once it is shown or has failed, the appender takes it from the queue and calls its appends back. Then the object is
+// used again, and is open.
 //
-// Only the appender changes the state. It advances a commit either by waiting, or at once, for `flushSync`. Whoever
-// waited looks at the state afterwards, and goes on from there.
+// Only the appender advances a commit: either by waiting, or at once, for `flushSync`. Whoever waited looks at the
+// state afterwards, and goes on from there.
 
 const { nextTick } = require('node:process')
 const { overloaded } = require('./errors')
@@ -129,7 +131,7 @@ function ignore () {}
 
 /** The commits whose appends are not called back yet, in order. */
 class CommitQueue {
-  /** Only read it. @type {Commit[]} */
+  /** The appender takes commits from it, and adds none. @type {Commit[]} */
   list = []
   #sizeMax
   /** @type {Commit[]} */

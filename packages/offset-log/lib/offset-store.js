@@ -4,7 +4,7 @@
 const { LogError } = require('@millrace/errors')
 const { OffsetFraming } = require('@millrace/framing')
 const { PlainStore } = require('./plain-store')
-const { followFrames } = require('./read/follow-log')
+const { followFrames } = require('./read/follow-frames')
 const { OffsetReader, locateBoundary } = require('./read/offset-reader')
 const { RecordPeeker, deleteRecords, readRecord } = require('./read/offset-record')
 const { detectFraming } = require('./recover/identify')

@@ -24,7 +24,6 @@ class PlainStore {
     this.reserveSize = 0
     this.file = file
     this.blocks = file.blocks
-    this.codec = file.codec
     this.maxRecordSize = file.maxRecordSize
     /** These framings store no dictionary. @type {import('./file-words').FileWords | null} */
     this.words = null

@@ -92,5 +92,4 @@ function eachRun (reader, { end, codec, signal, onRun }, cb) {
   })
 }
 
-exports.eachRun = eachRun
 exports.scan = scan

@@ -6,8 +6,7 @@ const { nextTick } = require('node:process')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const {
   CHUNK_FLAGS, CHUNK_HEADER_SIZE, ChunkHeader, FRAME_TYPES, JOURNAL_POSITIONS, LENGTH_SIZE, PAGE_SIZE, PATCH_COUNT_MAX,
-  applyEntry, checkPage, encodeJournal, entriesByChunk, finishChunk, fitsJournal, readChunkHeader, readNext,
-  writeChunkHeader
+  applyEntry, checkPage, encodeJournal, fitsJournal, readChunkHeader, readNext, writeChunkHeader
 } = require('@millrace/framing')
 const { notFound } = require('../errors')
 const { isWordsRecord } = require('../file-words')
@@ -245,32 +244,4 @@ function groupByChunk (pieces) {
   })
 }
 
-// Finishes the deletions that a crash interrupted.
-
-/** @typedef {import('@millrace/framing').Journal} Journal */
-
-/**
- * After a failed sync a journal may be in the page cache only. So all journals are written again and synced before any
- * chunk changes. Afterwards the deletions are durable.
- * @param {CheckedStore} store
- * @param {Journal[]} journals  oldest first
- */
-async function redoErasures ({ blocks, rules }, journals) {
-  for (const journal of journals) {
-    await promisesOf(blocks).writeQuietly(encodeJournal(journal, rules.salt), JOURNAL_POSITIONS[journal.round % 2])
-  }
-  await promisesOf(blocks).sync()
-  for (const entries of entriesByChunk(journals).values()) {
-    const { position, header } = entries[0]
-    const chunk = Buffer.allocUnsafe(CHUNK_HEADER_SIZE + header.readUInt16BE(8))
-    // The file ends inside the chunk. The walk over the tail reports this damage.
-    if (position + chunk.length > blocks.size.value) continue
-    await promisesOf(blocks).readInto(chunk, position)
-    // A chunk that is still bad after this is damaged, and stays as it is.
-    if (finishChunk(entries, chunk, rules)) await promisesOf(blocks).write(chunk, position)
-  }
-  await promisesOf(blocks).sync()
-}
-
 exports.Eraser = Eraser
-exports.redoErasures = redoErasures

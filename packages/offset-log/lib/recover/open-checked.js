@@ -5,9 +5,10 @@
 const { LogError } = require('@millrace/errors')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const {
-  EPOCH_MAX, HEAD_SIZE, PAGE_SIZE, TailWalk, countErased, describeFault, findCleanEnd, readHead, rememberErasures
+  CHUNK_HEADER_SIZE, EPOCH_MAX, HEAD_SIZE, JOURNAL_POSITIONS, PAGE_SIZE, TailWalk, countErased, describeFault,
+  encodeJournal, entriesByChunk, findCleanEnd, finishChunk, readHead, rememberErasures
 } = require('@millrace/framing')
-const { Eraser, redoErasures } = require('../append/eraser')
+const { Eraser } = require('../append/eraser')
 const { CheckedStore } = require('../checked-store')
 const { areOfCopy, readBytes, readHeaderAreas } = require('./identify')
 const { TailCopy, cutEnd } = require('./tail-copy')
@@ -254,6 +255,29 @@ async function findContentEnd (blocks, start, end) {
     return end + contentSize
   }
   return start
+}
+
+/**
+ * After a failed sync a journal may be in the page cache only. So all journals are written again and synced before any
+ * chunk changes. Afterwards the deletions are durable.
+ * @param {CheckedStore} store
+ * @param {import('@millrace/framing').Journal[]} journals  oldest first
+ */
+async function redoErasures ({ blocks, rules }, journals) {
+  for (const journal of journals) {
+    await promisesOf(blocks).writeQuietly(encodeJournal(journal, rules.salt), JOURNAL_POSITIONS[journal.round % 2])
+  }
+  await promisesOf(blocks).sync()
+  for (const entries of entriesByChunk(journals).values()) {
+    const { position, header } = entries[0]
+    const chunk = Buffer.allocUnsafe(CHUNK_HEADER_SIZE + header.readUInt16BE(8))
+    // The file ends inside the chunk. The walk over the tail reports this damage.
+    if (position + chunk.length > blocks.size.value) continue
+    await promisesOf(blocks).readInto(chunk, position)
+    // A chunk that is still bad after this is damaged, and stays as it is.
+    if (finishChunk(entries, chunk, rules)) await promisesOf(blocks).write(chunk, position)
+  }
+  await promisesOf(blocks).sync()
 }
 
 /**

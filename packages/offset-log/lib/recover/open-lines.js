@@ -268,7 +268,7 @@ function openNewLines (file) {
  * reads: then somebody may be writing it now.
  * @type {(store: LinesStore, start: number, end: number, isOurs: boolean) => Promise<boolean>}
  */
-async function isWholeLine ({ blocks, codec, maxRecordSize }, start, end, isOurs) {
+async function isWholeLine ({ blocks, file: { codec }, maxRecordSize }, start, end, isOurs) {
   if (end - start > maxRecordSize) return false
   const text = await promisesOf(blocks).read(start, end)
   if (text.includes(0)) return false
