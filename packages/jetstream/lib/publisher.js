@@ -34,8 +34,12 @@ class Publisher {
   #core
   /** @type {Waiting[]} */
   #queue = []
-  /** @type {Promise<void> | null} */
-  #pumping = null
+  #isPumping = false
+  /** How many appends were queued, and how many of these have called back. They do so in order. */
+  #queuedCount = 0
+  #settledCount = 0
+  /** Who waits until so many have called back. @type {Array<{ count: number, tell: () => void }>} */
+  #waiting = []
   /** Before the number of a message, in its id. */
   #writer = randomBytes(9).toString('base64url')
   #count = 0
@@ -71,7 +75,8 @@ class Publisher {
     if (records.length === 0) return nextTick(done, null, givesSeqs ? [] : since.value)
     const messages = records.map((data, index) => ({ data, id: ids?.[index] ?? `${this.#writer}.${this.#count++}` }))
     this.#queue.push({ messages, size, isOnce: ids !== null, givesSeqs, done })
-    this.#pumping ??= this.#pump()
+    this.#queuedCount++
+    if (!this.#isPumping) this.#pump()
   }
 
   /** @param {Buffer[]} records @returns {LogError | null} */
@@ -84,6 +89,7 @@ class Publisher {
   }
 
   async #pump () {
+    this.#isPumping = true
     while (true) {
       // What is appended in this turn goes along.
       await null
@@ -91,7 +97,7 @@ class Publisher {
       if (group.length === 0) break
       await this.#publish(group)
     }
-    this.#pumping = null
+    this.#isPumping = false
   }
 
   /** Appends that fit into one atomic batch; a larger one is a group of its own. */
@@ -120,6 +126,7 @@ class Publisher {
         return
       }
       for (const { done } of group) rethrowAsync(() => done(/** @type {LogError} */ (err)))
+      this.#noteSettled(group.length)
       return
     }
     let end = 0
@@ -129,6 +136,15 @@ class Publisher {
       const end = ends[index]
       rethrowAsync(() => done(null, givesSeqs ? seqs.slice(end - messages.length, end) : seqs[end - 1]))
     }
+    this.#noteSettled(group.length)
+  }
+
+  /** @param {number} count  of appends that have called back */
+  #noteSettled (count) {
+    this.#settledCount += count
+    const waiting = this.#waiting
+    this.#waiting = waiting.filter(({ count }) => count > this.#settledCount)
+    for (const { count, tell } of waiting) if (count <= this.#settledCount) tell()
   }
 
   /** Whether it may be one record's fault. @param {any} err */
@@ -185,9 +201,11 @@ class Publisher {
     return results.map((result) => /** @type {PromiseFulfilledResult<number>} */ (result).value)
   }
 
-  /** @returns {Promise<void>}  once everything that was appended has called back */
+  /** @returns {Promise<void>}  once everything that was appended before the call has called back */
   async settled () {
-    while (this.#pumping !== null) await this.#pumping
+    const count = this.#queuedCount
+    if (count === this.#settledCount) return
+    await new Promise((resolve) => this.#waiting.push({ count, tell: () => resolve(null) }))
   }
 }
 

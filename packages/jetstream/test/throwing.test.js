@@ -3,7 +3,7 @@
 
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { testThrows } = require('@millrace/testkit')
+const { testThrows, until } = require('@millrace/testkit')
 const { JetStreamLog } = require('..')
 const { startFakeServer } = require('./fake/server')
 
@@ -38,6 +38,35 @@ testThrows(tape, {
     idOf: (log, cb, [seq]) => log.idOf(seq, cb),
     'idOf of no record': (log, cb) => log.idOf(1e9, cb)
   }
+})
+
+tape('jetstream: sync waits for what was appended before, not for what comes later (sync-waits-for-a-pause)', async (t) => {
+  const log = JetStreamLog({ servers: server.url, stream: 'busy', codec: jsonCodec, timeout: 3000 })
+  await log.ready()
+  // Of servers that are known to sync.
+  log.supports.durable = true
+  const appended = []
+  let isOver = false
+  const append = () => {
+    if (isOver) return
+    appended.push(log.append({ count: appended.length }))
+    setImmediate(append)
+  }
+  append()
+  await until(() => appended.length > 100)
+  for (let round = 0; round < 3; round++) {
+    const before = [...appended]
+    let isDone = false
+    log.sync().then(() => { isDone = true }, t.error)
+    await until(() => isDone || appended.length > before.length + 5000)
+    t.ok(isDone, `after ${appended.length - before.length} more`)
+    const states = await Promise.all(before.map((one) => Promise.race([one, null])))
+    t.ok(states.every((seq) => seq !== null), 'those before are there')
+  }
+  isOver = true
+  await Promise.all(appended)
+  await log.sync()
+  await log.close()
 })
 
 tape('jetstream: the fake server ends', async (t) => {
