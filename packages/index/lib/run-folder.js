@@ -5,7 +5,7 @@ const { listFiles, removeFiles } = require('@millrace/block-file')
 const { GROWN_PART } = require('./block')
 const { writeBlock, writeMerged } = require('./build')
 const { DamagedRun, MISSING, RUN_NAME, RUN_SIZE_MAX, UNFINISHED_NAME, UNREADABLE } = require('./run-format')
-const { PageCache, openRun } = require('./run')
+const { RunPages, openRun } = require('./run')
 const { isRunFile } = require('./run-list')
 const { writeRunFile } = require('./run-writer')
 
@@ -40,7 +40,7 @@ class RunFolder {
     this.#host = host
     this.#paths = JSON.stringify(paths.map(({ steps, each, range }) => [steps, each, range]))
     this.#tuning = tuning
-    this.#cache = new PageCache(tuning.cachedPages)
+    this.#cache = new RunPages(tuning.cachedPages)
   }
 
   /**
@@ -157,7 +157,7 @@ class RunFolder {
     const found = []
     for (const name of (await this.#list()).filter((name) => RUN_NAME.test(name))) {
       try {
-        const run = await openRun(this.#host.storage, this.#host.folder, name, new PageCache(1))
+        const run = await openRun(this.#host.storage, this.#host.folder, name, new RunPages(1))
         found.push({ name, why: await this.#whyNot(run).finally(() => run.close()) })
       } catch (/** @type {any} */ err) {
         if (MISSING.includes(err.code)) continue
@@ -208,7 +208,7 @@ class RunFolder {
    * @returns {Promise<Run | null>}
    */
   async merge (runs, key, isCurrent, onDamaged) {
-    const cache = new PageCache(Math.min(MERGE_PAGES, this.#tuning.cachedPages))
+    const cache = new RunPages(Math.min(MERGE_PAGES, this.#tuning.cachedPages))
     /** @type {Run[]} */
     const copies = []
     try {

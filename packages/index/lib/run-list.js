@@ -5,7 +5,7 @@
 const { listFiles, removeFiles } = require('@millrace/block-file')
 const { parsePaths } = require('./paths')
 const { DamagedRun, MISSING, RUN_NAME, UNFINISHED_NAME, UNREADABLE } = require('./run-format')
-const { PageCache, openRun } = require('./run')
+const { RunPages, openRun } = require('./run')
 
 /**
  * @typedef {import('@millrace/block-file').Storage} Storage
@@ -43,7 +43,7 @@ async function listRuns (storage, folder) {
 /** @type {(storage: Storage, folder: string, name: string) => Promise<RunInfo | null>} */
 async function readRun (storage, folder, name) {
   try {
-    const run = await openRun(storage, folder, name, new PageCache(1))
+    const run = await openRun(storage, folder, name, new RunPages(1))
     await run.close()
     const { from, to, records, size, footer: { codec, keys, numbers, times } } = run
     const values = keys.map(({ count }, slot) => count + (numbers[slot]?.count ?? 0) + (times[slot]?.count ?? 0))

@@ -40,7 +40,7 @@ const NONE = Buffer.alloc(0)
  * The pages that are in memory, of all runs. The one that was loaded first is the first to be read over: bytes of a
  * page are valid until the next one is read.
  */
-class PageCache {
+class RunPages {
   #max
   /** @type {Slot[]} */
   #slots = []
@@ -86,7 +86,7 @@ class Run {
    * @param {StorageHandle} handle
    * @param {Footer} footer
    * @param {Buffer} checksums
-   * @param {PageCache} cache
+   * @param {RunPages} cache
    */
   constructor (name, size, handle, footer, checksums, cache) {
     this.name = name
@@ -369,7 +369,7 @@ function firstIndex (count, isAfter) {
  * @param {Storage} storage
  * @param {string} folder
  * @param {string} name
- * @param {PageCache} cache
+ * @param {RunPages} cache
  * @returns {Promise<Run>}
  * @throws {DamagedRun} if the file is not as it was written
  */
@@ -405,7 +405,7 @@ async function readAt (handle, position, size) {
 
 exports.CACHED_PAGES = CACHED_PAGES
 exports.HASHES_AT_ONCE = HASHES_AT_ONCE
-exports.PageCache = PageCache
+exports.RunPages = RunPages
 exports.Run = Run
 exports.firstIndex = firstIndex
 exports.openRun = openRun

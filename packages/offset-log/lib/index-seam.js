@@ -2,7 +2,8 @@
 // Where an index meets a log. A log is handed an index as it is handed a codec, and knows nothing of it but this.
 //
 // An index may name too many candidates, never too few: the log tests each one with the filter itself. What the index
-// does not know, it names as a range, which the log scans. So every answer is that of a scan.
+// does not know, it names as a range, which the log scans. So every answer is that of a scan; only damage that came
+// later, and that no candidate is in, fails no read.
 
 const { misuse } = require('@millrace/errors')
 const { toPromise } = require('@millrace/flow')
