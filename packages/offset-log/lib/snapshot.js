@@ -131,8 +131,9 @@ async function copyOnce (file, output, { isWanted, onPosition }) {
  */
 async function copyChecked (file, store, output, onProgress) {
   const { end, tail } = store
-  const { path } = file.blocks
-  const blocks = BlockFile(file.blocks.realPath, { flags: 'r', cache: 0, storage: file.storage })
+  const { path, realPath, flags } = file.blocks
+  // A link may lead a reader to another place now, where its file was moved.
+  const blocks = BlockFile(flags === 'r' ? path : realPath, { flags: 'r', cache: 0, storage: file.storage })
   await promisesOf(blocks).ready()
   try {
     if (store !== file.replacement.readable || blocks.size.value < end) throw moved(path)
