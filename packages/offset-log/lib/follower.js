@@ -10,7 +10,7 @@ const { LogError } = require('@millrace/errors')
 const { pause, promisesOf } = require('@millrace/flow')
 const { closedError, isShortRead, replacedError } = require('./errors')
 const { TAIL_SUFFIX } = require('@millrace/framing')
-const { peekId } = require('./recover/identify')
+const { findPlace, peekId } = require('./recover/identify')
 const { openSteadily } = require('./load')
 
 // Bytes that are being changed look damaged, so they are read again after these times. A change takes less than the
@@ -339,8 +339,7 @@ function shrunkError ({ blocks: { path }, store: { end } }, size) {
 /** Whether the log has a file with this suffix. @type {(file: LogFile, suffix: string) => Promise<boolean>} */
 async function isThere ({ blocks, storage = fileStorage }, suffix) {
   try {
-    const realPath = storage.realPath ? await promisesOf(storage).realPath(blocks.path) : blocks.path
-    const handle = await promisesOf(storage).open(realPath + suffix, { flags: 'r', createFolder: false })
+    const handle = await promisesOf(storage).open(await findPlace(blocks, storage) + suffix, { flags: 'r', createFolder: false })
     await promisesOf(handle).close()
     return true
   } catch (err) {

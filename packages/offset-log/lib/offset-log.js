@@ -14,6 +14,7 @@ const { closedError, explainFolder, notReady, notRemoved, ofBatch, tooLargeToApp
 const { Durability, OpenLog } = require('./durability')
 const { Follower } = require('./follower')
 const { load, loadNew, newStores } = require('./load')
+const { findPlace } = require('./recover/identify')
 const { Maintenance } = require('./maintenance')
 const { parseAppend, parseFlush, parseOptions } = require('./options')
 const { Replacement } = require('./replacement')
@@ -100,8 +101,7 @@ class Log extends BaseLog {
    */
   async _findPlace (recovery) {
     const { blocks, storage = fileStorage } = this._file
-    const { realPath } = promisesOf(storage)
-    if (blocks.flags === 'r' && realPath) blocks.realPath = await realPath(blocks.path).catch(() => blocks.path)
+    blocks.realPath = await findPlace(blocks, storage).catch(() => blocks.path)
     return recovery
   }
 

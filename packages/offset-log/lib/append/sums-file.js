@@ -5,6 +5,7 @@ const { BlockFile, NewFile, fileStorage } = require('@millrace/block-file')
 const { promisesOf } = require('@millrace/flow')
 const { SUMS_SIZE, SUMS_SUFFIX, readSums } = require('@millrace/framing')
 const { PageSums } = require('../read/page-sums')
+const { findPlace } = require('../recover/identify')
 
 /**
  * @typedef {import('../lines-store').LinesStore} LinesStore
@@ -30,8 +31,9 @@ function nameSums ({ blocks: { realPath }, file: { storage = fileStorage } }, ma
  * @type {(store: LinesStore) => Promise<{ sums: SumsFile, slots: FoundSlot[] }>} the newest slot first
  */
 async function openSums (store) {
-  const { blocks: { realPath, flags }, file: { storage } } = store
-  const sums = BlockFile(realPath + SUMS_SUFFIX, { flags, cache: 0, storage, initial: () => Buffer.alloc(SUMS_SIZE) })
+  const { blocks, blocks: { flags }, file: { storage } } = store
+  const path = await findPlace(blocks, storage) + SUMS_SUFFIX
+  const sums = BlockFile(path, { flags, cache: 0, storage, initial: () => Buffer.alloc(SUMS_SIZE) })
   try {
     await promisesOf(sums).ready()
     const bytes = Buffer.alloc(SUMS_SIZE)

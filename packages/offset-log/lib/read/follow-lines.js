@@ -7,7 +7,7 @@
 
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { replacedError } = require('../errors')
-const { peekSums } = require('../recover/identify')
+const { peekSumsOf } = require('../recover/identify')
 const { findLineStart, LinesReader } = require('./lines-reader')
 
 /** So much of what was read last is compared, in bytes. */
@@ -51,7 +51,7 @@ class LinesFollower {
       const { count, seqs } = await promisesOf(reader).next(end)
       if (count > 0) file.writtenSince = seqs[0]
       // The file may have been new when it was opened: its writer names the log before it writes a line.
-      store.noted ??= await peekSums(blocks.realPath, file.storage)
+      store.noted ??= await peekSumsOf(blocks, file.storage)
       store.setEnd(end)
       await this.remember()
     }

@@ -17,6 +17,7 @@ const LOOK_SIZE = 64 * 1024
 /**
  * @typedef {import('@millrace/framing').OffsetFraming} OffsetFraming
  * @typedef {import('@millrace/block-file').BlockFile} BlockFileHandle
+ * @typedef {ReturnType<typeof peekSums>} SumsPeek
  * @typedef {(err: Error | null, framing?: 'checked' | 'lines' | OffsetFraming) => void} Detected  gets
  *   ERR_LOG_UNKNOWN_FORMAT if nothing is known that begins so
  */
@@ -46,7 +47,7 @@ function detectFraming (blocks, storage, expected, cb) {
     detectOther(blocks, expected, (err, framing) => {
       if (framing === 'checked' || framing === 'lines' || storage === null) return cb(err, framing)
       // However damaged its beginning is, a file with sums beside it is one of lines.
-      toCallback(peekSums(blocks.realPath, storage), (_, slot) => slot ? cb(null, 'lines') : cb(err, framing))
+      toCallback(peekSumsOf(blocks, storage), (_, slot) => slot ? cb(null, 'lines') : cb(err, framing))
     })
   })
 }
@@ -138,6 +139,23 @@ async function peekSums (path, storage = fileStorage) {
   return (bytes && readSums(bytes)[0]) ?? null
 }
 
+/** @type {(blocks: BlockFileHandle, storage: import('@millrace/block-file').Storage | undefined) => SumsPeek} */
+async function peekSumsOf (blocks, storage) {
+  const place = await findPlace(blocks, storage).catch(() => null)
+  return place === null ? null : peekSums(place, storage)
+}
+
+/**
+ * The path that a log has now, with every symlink followed: its writer has the files beside it there. Whoever only
+ * reads it may have come by a link, which may lead elsewhere later.
+ * @type {(blocks: BlockFileHandle, storage?: import('@millrace/block-file').Storage) => Promise<string>}
+ * @throws ENOENT if it has none
+ */
+async function findPlace ({ flags, path, realPath }, storage = fileStorage) {
+  if (flags !== 'r' || !storage.realPath) return realPath
+  return promisesOf(storage).realPath(path)
+}
+
 /**
  * The first bytes of a file that is not open.
  * @type {(path: string, size: number, storage?: import('@millrace/block-file').Storage) => Promise<Buffer>} zeros where
@@ -189,5 +207,6 @@ exports.detectFraming = detectFraming
 exports.readBytes = readBytes
 exports.areOfCopy = areOfCopy
 exports.peekId = peekId
-exports.peekSums = peekSums
+exports.findPlace = findPlace
+exports.peekSumsOf = peekSumsOf
 exports.readHeaderAreas = readHeaderAreas
