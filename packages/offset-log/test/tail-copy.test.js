@@ -11,6 +11,7 @@ const { OffsetLog } = require('..')
 const { repair, verify } = require('@millrace/repair')
 
 const FILE = '/folder/log'
+const LINK = '/folder/link'
 const bytes = (text) => Buffer.from(text)
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -211,6 +212,29 @@ tape('tail: if the end is in the copy only, readers and verify say so, and repai
   t.equal(again.recovery, null)
   await again.close()
   t.equal((await verify(FILE, { storage: cut.storage })).unrestored, null)
+})
+
+tape('tail: who only reads the log by a link to its file learns of the copy, and repair does not do without it', async (t) => {
+  const { disk } = await unsyncedLog()
+  let cut = null
+  disk.onChange = ({ name, path }) => { if (name === 'write' && path === FILE) cut ??= disk.clone() }
+  const log = OffsetLog(FILE, { storage: disk.storage })
+  await log.ready()
+  await log.close()
+  const { storage } = cut
+  const follow = (path) => path === LINK ? FILE : path
+  const linked = {
+    ...storage,
+    open: (path, ...others) => storage.open(follow(path), ...others),
+    realPath: (path, cb) => process.nextTick(cb, null, follow(path))
+  }
+  const reader = OffsetLog(LINK, { storage: linked, flags: 'r' })
+  await reader.ready()
+  t.equal(reader.recovery?.unrestored?.path, `${FILE}.tail`)
+  await reader.close()
+  t.equal((await verify(LINK, { storage: linked })).isSound, false)
+  const err = await failureOf(() => repair(LINK, '/folder/repaired', { storage: linked, write: true }))
+  t.equal(err?.code, 'ERR_NOT_SUPPORTED')
 })
 
 tape('tail: a copy from before the last append is not replayed', async (t) => {

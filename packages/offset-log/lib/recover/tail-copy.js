@@ -12,6 +12,7 @@ const { BlockFile, fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { promisesOf } = require('@millrace/flow')
 const { CRC_SIZE, TAIL_HEADER_SIZE, TAIL_SUFFIX, crc32 } = require('@millrace/framing')
+const { findPlace } = require('./identify')
 
 const MAGIC = Buffer.from([0x89, 0x46, 0x4c, 0x54, 0x0d, 0x0a, 0x1a, 0x0a])
 const COPY_SIZE = 1024 * 1024
@@ -85,6 +86,7 @@ class TailCopy {
   async find () {
     if (this.#wasClosed) return null
     try {
+      this.#path = await findPlace(this.#blocks, this.#storage) + TAIL_SUFFIX
       return await this.#withCopy(async (copy, range) => {
         if (this.#isOutdated(range) || await this.#isRestored(copy, range)) return null
         return { offset: range.offset, size: range.size, path: this.#path }
