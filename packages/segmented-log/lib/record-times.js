@@ -41,6 +41,8 @@ class RecordTimes {
   #periods = new Map()
   /** Of the file, as far as it was read or written. */
   #size = 0
+  /** Whether its first line says that its times are of this field. If not, the next times begin it anew. */
+  #isOwn = false
   /** Segments that could not be read. @type {WeakSet<Segment>} */
   #failed = new WeakSet()
 
@@ -80,7 +82,8 @@ class RecordTimes {
   /** @param {string} text */
   #parse (text) {
     const [head, ...lines] = text.split('\n').map(parseLine)
-    if (JSON.stringify(head) !== JSON.stringify(this.#head)) return
+    this.#isOwn = JSON.stringify(head) === JSON.stringify(this.#head)
+    if (!this.#isOwn) return
     for (const line of lines) {
       if (line === undefined) continue
       const { segment, from, to, untimed } = line
@@ -118,7 +121,7 @@ class RecordTimes {
   /** @type {(name: string, period: Period) => Promise<void>} */
   async #write (name, period) {
     const { segments: { list }, options: { storage } } = this.#core
-    const isNew = this.#size === 0 || this.#periods.size > list.length + GONE_COUNT_MAX
+    const isNew = !this.#isOwn || this.#periods.size > list.length + GONE_COUNT_MAX
     if (isNew) {
       const kept = new Set(list.map(({ name }) => name))
       for (const other of this.#periods.keys()) if (!kept.has(other)) this.#periods.delete(other)
@@ -128,10 +131,12 @@ class RecordTimes {
     const bytes = Buffer.from((isNew ? '' : '\n') + lines.map(formatLine).join(''))
     const handle = await promisesOf(storage).open(this.#path, { flags: 'r+', createFolder: false })
     try {
+      if (isNew) this.#isOwn = false
       if (isNew) await promisesOf(handle).truncate(0)
       const position = isNew ? 0 : this.#size
       await toPromise((cb) => writeWhole(handle, bytes, position, cb))
       this.#size = position + bytes.length
+      this.#isOwn = true
     } finally {
       await promisesOf(handle).close()
     }

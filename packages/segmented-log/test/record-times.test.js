@@ -95,6 +95,33 @@ tape('times: segments outside of the period are not opened', async (t) => {
   await other.close()
 })
 
+tape('times: the file of another field, or one that could not be written anew, is replaced: it grew with each open', async (t) => {
+  let isFailing = false
+  const disk = new SimulatedDisk({
+    decide: ({ name, path }) => isFailing && name === 'write' && path.endsWith('/times') ? { code: 'ENOSPC' } : {}
+  })
+  const options = { codec: jsonCodec, storage: disk.storage, segmentSize: 1 }
+  const openLog = (field) => SegmentedLog(FOLDER, { ...options, time: [field] })
+  const log = openLog('time')
+  for (let i = 0; i < 6; i++) await log.append({ time: START_MS + i, other: START_MS - i })
+  const file = await awaitTimes(disk, 5)
+  await log.close()
+  const { length } = disk.read(file)
+  isFailing = true
+  const failed = openLog('other')
+  await until(() => disk.read(file).length === 0)
+  await failed.close()
+  isFailing = false
+  for (let i = 0; i < 3; i++) {
+    const again = openLog('other')
+    await awaitTimes(disk, 5)
+    const found = await collect(again.stream({ time: { gte: START_MS }, seqs: false }))
+    t.deepEqual(found.map(({ other }) => other), [START_MS])
+    await again.close()
+    t.ok(disk.read(file).length < length + 50, `${disk.read(file).length} bytes, ${length} before`)
+  }
+})
+
 tape('times: a live stream goes on within the period', async (t) => {
   const { storage } = new SimulatedDisk()
   const log = SegmentedLog(FOLDER, { codec: jsonCodec, storage, segmentSize: 1, time: ['time'] })
