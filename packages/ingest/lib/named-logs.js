@@ -308,8 +308,19 @@ class NamedLogs {
 
   /** @param {NamedLog} entry */
   async #openLog (entry) {
-    const { limits, bufferMs } = this.#options
     entry.log = await this.#openFolder(entry.name)
+    try {
+      await this.#prepare(entry)
+    } catch (err) {
+      // The next request opens it again.
+      await entry.log.close().catch(() => {})
+      throw err
+    }
+  }
+
+  /** @param {NamedLog} entry */
+  async #prepare (entry) {
+    const { limits, bufferMs } = this.#options
     const last = await entry.log.last({})
     entry.lastTimeMs = Number(last === undefined ? 0 : decodeRecord(last.value)?.time) || 0
     const counter = entry.name === EVENTS ? await this.#openCounter(entry) : null
@@ -334,12 +345,7 @@ class NamedLogs {
       unsavedSize: maxSize * UNSAVED_SHARE,
       onFailure: (err) => this.#report(name, err)
     })
-    try {
-      await counter.open()
-    } catch (err) {
-      await log.close().catch(() => {})
-      throw err
-    }
+    await counter.open()
     return counter
   }
 
