@@ -8,7 +8,7 @@
 // A file is one line: `millrace-counts 1 <crc32 of the JSON, in hex> <JSON>`.
 
 const path = require('node:path')
-const { listFiles, readFile, replaceFile, seal, unseal } = require('@millrace/block-file')
+const { listFiles, readFile, removeFiles, replaceFile, seal, unseal } = require('@millrace/block-file')
 const { Problem } = require('../problem')
 const { Tally, formatDay, parseDay } = require('./tally')
 
@@ -16,6 +16,7 @@ const MAGIC = 'millrace-counts 1'
 const NEW_LINE = Buffer.from('\n')
 const NOW = 'now.json'
 const DAY = /^(.+)\.json$/
+const UNFINISHED = /\.json\.new$/
 
 /** @typedef {import('@millrace/offset-log/composing').Place} Place */
 
@@ -29,8 +30,10 @@ class CountFiles {
     this.#folder = folder
   }
 
-  /** The days that have a file of their own. @returns {Promise<Set<number>>} */
+  /** The days that have a file of their own, at a start. @returns {Promise<Set<number>>} */
   async listDays () {
+    // That of a day would stay: its counts are not written again.
+    await removeFiles(this.#storage, this.#folder, (name) => UNFINISHED.test(name)).catch(() => {})
     const names = await listFiles(this.#storage, this.#folder)
     return new Set(names.flatMap((name) => parseDay(DAY.exec(name)?.[1] ?? '') ?? []))
   }
