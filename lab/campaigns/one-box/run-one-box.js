@@ -13,7 +13,7 @@ const { RESTORES, copyAll, removeAtRest, removeDerived } = require('./files')
 const { Model } = require('./model')
 const { LIFE_SIZE } = require('./records')
 const { TARGET } = require('./shipper')
-const { chooseOptions, chooseSetting } = require('./settings')
+const { chooseOptions, chooseSetting, pathOf } = require('./settings')
 
 const CHILD = path.join(__dirname, 'child.js')
 const ASK_COUNT = 30
@@ -64,12 +64,16 @@ class Box {
     this.sentFile = path.join(root, 'sent')
     /** Leads to the folder, which is moved now and then. */
     this.link = path.join(root, 'link')
+    /** A folder in which a link leads to the log. */
+    this.fileLink = path.join(root, 'linked')
     this.roundMs = roundMs
     this.print = print
     this.random = createRandom(seed)
     this.setting = chooseSetting(this.random, kind)
     this.model = new Model(this.setting)
     this.#move()
+    fs.mkdirSync(this.fileLink)
+    fs.symlinkSync(pathOf(this.link, this.setting), pathOf(this.fileLink, this.setting))
   }
 
   async runRound () {
@@ -174,7 +178,13 @@ class Box {
     for (const child of children) child.kill('SIGCONT')
   }
 
-  #begin (slot, role, folder = [this.folder, this.link][this.random(2)]) {
+  /** Who only reads may come by a link to the file itself, too. */
+  #chooseFolder (role) {
+    const isReader = role === 'follower' || role === 'visitor'
+    return [this.folder, this.link, isReader && !this.setting.isFolder ? this.fileLink : this.link][this.random(3)]
+  }
+
+  #begin (slot, role, folder = this.#chooseFolder(role)) {
     const { random, setting, sentFile } = this
     const first = ++this.#lives * LIFE_SIZE
     const given = { seed: random(2 ** 31), first, options: chooseOptions(random, setting) }
