@@ -21,6 +21,8 @@ const { replaceFile } = require('./rewriting')
 const PART_OF_QUOTA = 4
 /** Deletions meanwhile make the copy useless; it is made again. */
 const ATTEMPT_COUNT_MAX = 5
+/** Errors of the disk, and of others: a later copy may succeed. */
+const PASSING = ['ERR_LOG_LOCKED', 'ERR_LOG_POISONED', 'ERR_LOG_CLOSED', 'ERR_FILE_CLOSED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UNDONE']
 
 /**
  * @typedef {import('./core').Core} Core
@@ -93,9 +95,13 @@ async function keepChosen (core, segment, check) {
           await promisesOf(storage).syncFolder(folder)
         }
         if (count > 0 && count < readCount) {
-          await replaceFile(core, segment, { from: copyPath, to: segment.path, format: null, size })
-          segment.changeCount++
-          segments.onGone(segment)
+          const onReplaced = () => {
+            // From here on it needs its mark.
+            isMarked = false
+            segment.changeCount++
+            segments.onGone(segment)
+          }
+          await replaceFile(core, segment, { from: copyPath, to: segment.path, format: null, size, onReplaced })
         } else await remove(storage, copyPath)
         return true
       })
@@ -126,7 +132,7 @@ async function unmark ({ folder, segments, options: { storage } }, segment, mark
 
 /** Whether a copy failed because of what the segment contains, so that it would fail again. @param {unknown} err */
 function isHopeless (err) {
-  return err instanceof LogError && err.code !== 'ERR_LOG_LOCKED'
+  return err instanceof LogError && !PASSING.includes(err.code)
 }
 
 exports.parseKeep = parseKeep

@@ -2,7 +2,7 @@
 // Replaces the file of a segment: by one with fewer records, by a compressed one, or by the plain one. The new file is
 // made beside the old one, whole and on stable storage, and renamed. So a crash leaves one of the two.
 
-const { isHeld, keepOwnership } = require('@millrace/block-file')
+const { keepOwnership } = require('@millrace/block-file')
 const { promisesOf } = require('@millrace/flow')
 const { remove } = require('./files')
 
@@ -15,10 +15,15 @@ const { remove } = require('./files')
  * Call it while nobody uses the segment.
  * @param {Core} core
  * @param {Segment} segment
- * @param {{ from: string, to: string, format: import('./compressed/formats').Format | null, size: number }} file
+ * @param {object} file
+ * @param {string} file.from
+ * @param {string} file.to
+ * @param {import('./compressed/formats').Format | null} file.format
+ * @param {number} file.size
+ * @param {() => void} [file.onReplaced]  called once the segment has the new file, whatever fails then
  * @returns {Promise<boolean>}  false if an append that does not wait has dropped the segment
  */
-async function replaceFile (core, segment, { from, to, format, size }) {
+async function replaceFile (core, segment, { from, to, format, size, onReplaced = () => {} }) {
   const { folder, options: { storage } } = core
   const before = segment.filePath
   const foreign = await core.findForeign(segment.fileName)
@@ -28,6 +33,7 @@ async function replaceFile (core, segment, { from, to, format, size }) {
     await remove(storage, from)
     return false
   }
+  if (before === to) onReplaced()
   await promisesOf(storage).syncFolder(folder)
   if (before !== to) {
     try {
@@ -35,9 +41,10 @@ async function replaceFile (core, segment, { from, to, format, size }) {
     } catch (err) {
       if (segment.isDropped) return false
       // A reader may have it open, and the system remove no open file. Then it stays the file of the segment.
-      if (isHeld(storage, err)) await promisesOf(storage).unlink(to)
+      await promisesOf(storage).unlink(to).catch(() => {})
       throw err
     }
+    onReplaced()
     await promisesOf(storage).syncFolder(folder)
   }
   segment.format = format

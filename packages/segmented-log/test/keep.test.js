@@ -469,3 +469,37 @@ tape('keep: a reversed stream goes on before a segment that is dropped because n
   t.deepEqual((await log.segments()).map(({ kept }) => kept), [true, false, false, false])
   await log.close()
 })
+
+tape('keep: a folder that could not be synced drops no chosen record, and a copy in its place keeps its mark', async (t) => {
+  for (let [at, isOver, forGood] = [0, false, false]; !isOver || forGood; forGood = !forGood, at += forGood ? 0 : 1) {
+    let [calls, isArmed] = [0, false]
+    const isHit = () => calls++ === at || (forGood && calls > at)
+    const disk = new SimulatedDisk({
+      decide: ({ name }) => isArmed && name === 'syncFolder' && isHit() ? { code: 'EIO' } : {}
+    })
+    const openLog = () => SegmentedLog('/logs', { storage: disk.storage, codec: jsonCodec, cache: 0, maxCount: 2, keep: { where } })
+    const log = openLog()
+    const seqs = []
+    for (let i = 0; i < 6; i++) {
+      seqs.push(await log.append({ i, level: i % 2 === 0 ? 'error' : 'info' }))
+      if (i % 2 === 1 && i < 5) await log.roll()
+    }
+    await log.roll()
+    isArmed = true
+    await failureOf(() => log.dropBefore(0))
+    isOver = calls <= at
+    isArmed = forGood
+    const check = async (log, when) => {
+      const found = await collect(log.stream({ values: false }))
+      const err = await failureOf(() => collect(log.stream({ gte: seqs[0] + 1 })))
+      if (seqs.some((seq) => !found.includes(seq))) t.equal(err?.code, 'ERR_LOG_SEQ_RETAINED', `folder sync ${at}, for good: ${forGood}, ${when}`)
+      for (const index of [0, 2, 4]) if (!found.includes(seqs[index])) t.fail(`folder sync ${at}, ${when}: ${seqs[index]} is lost`)
+    }
+    await check(log, 'at once')
+    isArmed = false
+    await failureOf(() => log.close())
+    const again = openLog()
+    await check(again, 'opened again')
+    await again.close()
+  }
+})
