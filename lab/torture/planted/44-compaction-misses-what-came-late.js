@@ -6,6 +6,6 @@ exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/maintenance.js',
   find: `    syncedSince = writtenSince
-    await compactor.copyTo(file.end, onProgress)`,
+    await compactor.copyTo(file.logEnd, onProgress)`,
   replace: '    syncedSince = writtenSince'
 }]

@@ -5,6 +5,6 @@ exports.why = 'a client that knows records which the log has lost overwrites wha
 exports.oracle = 'conditions'
 exports.patches = [{
   file: 'packages/offset-log/lib/append-condition.js',
-  find: 'return since < this.#file.end && (this',
+  find: 'return since < this.#file.logEnd && (this',
   replace: 'return (this'
 }]

@@ -89,7 +89,7 @@ class Conditions {
   /** Whether it surely holds: an index may know that. If not, `decide`. @param {Condition} condition */
   holds ({ where, since }) {
     this.#begin()
-    return since < this.#file.end && (this.#recent?.rulesOut(where, since) ?? false)
+    return since < this.#file.logEnd && (this.#recent?.rulesOut(where, since) ?? false)
   }
 
   /**
@@ -99,7 +99,7 @@ class Conditions {
    */
   decide (condition, accept, refuse) {
     this.#begin()
-    const { codec, since, end, blocks: { path } } = this.#file
+    const { codec, since, logEnd: end, blocks: { path } } = this.#file
     /** @type {IsMatch} */
     let isMatch
     try {
@@ -119,10 +119,10 @@ class Conditions {
   /** @type {(condition: Condition, isMatch: IsMatch, accept: () => void) => Promise<number | null>} the conflict */
   async #decideSlowly ({ where, since }, isMatch, accept) {
     // What `appendSync` has returned may not be readable yet.
-    if (since >= this.#file.end) await new Promise((resolve) => this.#queue.flush(() => resolve(null)))
-    if (since >= this.#file.end) throw lost(this.#file, since)
+    if (since >= this.#file.logEnd) await new Promise((resolve) => this.#queue.flush(() => resolve(null)))
+    if (since >= this.#file.logEnd) throw lost(this.#file, since)
     for (let from = since + 1; ;) {
-      const { end, since: { value: last } } = this.#file
+      const { logEnd: end, since: { value: last } } = this.#file
       const watch = { isMatch, isHit: this.#hasUnread(where, isMatch) }
       this.#watches.add(watch)
       try {
@@ -182,7 +182,7 @@ function conflict (path, seq, since) {
 }
 
 /** @type {(file: LogFile, since: number) => LogError} */
-function lost ({ end, blocks: { path } }, since) {
+function lost ({ logEnd: end, blocks: { path } }, since) {
   return new LogError('ERR_LOG_SEQ_LOST', `append: ${path} ends at ${end}, before since, which is ${since}: a power cut took ` +
     'that record, or an older copy of the log was restored. Nothing was appended; read the log again, decide, and append ' +
     'with a since of what you read', { path, seq: since })

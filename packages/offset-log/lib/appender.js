@@ -348,7 +348,7 @@ class Appender {
 
   /** @type {(size: number, before: number) => LogError} */
   #full (size, before) {
-    const { blocks: { path }, store: { name }, end } = this.#file
+    const { blocks: { path }, store: { name }, logEnd: end } = this.#file
     return new LogError('ERR_LOG_FULL', `append: ${path} ends at ${end + before} and cannot grow by ${size} in ${name}; ` +
       'copy it into a new log with `convert` of @millrace/migrate', { path })
   }

@@ -211,15 +211,15 @@ class Compactor {
 
 /**
  * Copies the chosen records of a log that gets no appends meanwhile. If it fails, the caller removes the new file.
- * @param {{ store: any, end: number }} file  of the checked framing
+ * @param {{ store: any, logEnd: number }} file  of the checked framing
  * @param {string} path  of the new file
  * @param {Choice & { onProgress: (copiedEnd: number) => void }} options  `onProgress` may throw to stop the copying
  */
-async function copyRecords ({ store, end }, path, { onProgress, ...choice }) {
+async function copyRecords ({ store, logEnd }, path, { onProgress, ...choice }) {
   const compactor = new Compactor(store, path, choice)
   try {
     await compactor.begin()
-    await compactor.copyTo(end, onProgress)
+    await compactor.copyTo(logEnd, onProgress)
     return await compactor.finish()
   } catch (err) {
     await compactor.close()

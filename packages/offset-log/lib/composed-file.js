@@ -50,7 +50,7 @@ function composeFile ({ path, flags, options, lifecycle, since, peek, readRecord
     replacement: { readable: store, wait: (/** @type {(err: null) => void} */ run) => run(null) },
     blocks,
     store,
-    get end () { return findEnd() },
+    get logEnd () { return findEnd() },
     /** @type {import('./load').OpenRange} */
     openRange: (_, range, cb) => openRange(range, cb),
     noteDeletion: () => { blocks.rewriteCount++ }

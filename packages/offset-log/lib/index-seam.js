@@ -144,10 +144,10 @@ class Indexing {
     // Where the last durable record ends is known if it is the last one, and of what the index has synced.
     let syncedEnd = 0
     const findDurableEnd = () => {
-      return durable.value === since.value ? file.end : Math.max(syncedEnd, (durable.value ?? -1) + 1)
+      return durable.value === since.value ? file.logEnd : Math.max(syncedEnd, (durable.value ?? -1) + 1)
     }
     const sync = async () => {
-      const { end } = file
+      const { logEnd: end } = file
       await parts.sync()
       syncedEnd = end
     }
@@ -190,7 +190,7 @@ class Indexing {
 
   /** @param {Range} range @returns {Explanation} */
   explain ({ from, stop, where, reverse }) {
-    const { end, since } = this.#file
+    const { logEnd: end, since } = this.#file
     const doubt = this.#doubt
     if (where === null || this.index === null || doubt !== null) {
       return explainScan({ from, stop, where }, since.value, doubt?.message)
@@ -233,7 +233,7 @@ class Indexing {
     // A read from somewhere on may fail there.
     if (where === null || from > 0 || this.index === null || this.#doubt !== null) return null
     if (skipError(file, { skipsDamage }) !== null) return null
-    const end = Math.min(stop, file.end)
+    const end = Math.min(stop, file.logEnd)
     const counted = this.index.count(where, { from, to: end })
     if (counted === null) return null
     const { sure, parts: { [Symbol.iterator]: iterate } } = counted
@@ -268,7 +268,7 @@ class Indexing {
     const refusal = skipError(file, range)
     if (refusal) return cb(refusal)
     const open = () => {
-      const stop = Math.min(range.stop, file.end)
+      const stop = Math.min(range.stop, file.logEnd)
       try {
         const isWanted = /** @type {RecordFilter} */ (file.codec.compile(range.where))
         const parts = this.index?.parts(range.where, { from, to: stop, reverse, limit }) ?? null
@@ -281,7 +281,7 @@ class Indexing {
       }
     }
     // A read that begins where records were lost or dropped fails, as it does without an index.
-    if (reverse ? range.stop >= file.end : from === 0) open()
+    if (reverse ? range.stop >= file.logEnd : from === 0) open()
     else checkBound(file, range, openRange, (err) => err ? cb(err) : open())
   }
 }
@@ -292,7 +292,7 @@ function checkBound (file, range, openRange, cb) {
   const first = reverse ? { from: Math.max(from, stop - 1) } : { stop: Math.min(stop, from + 1), live: false }
   openRange(file, { ...range, ...first }, (err, reader) => {
     if (err || !reader) cb(err)
-    else reader.next(file.end, (err) => cb(err))
+    else reader.next(file.logEnd, (err) => cb(err))
   })
 }
 
@@ -329,7 +329,7 @@ function createHost (file, parts, openRange) {
       return findErasedCount ? await findErasedCount(seq) : countErased(file)
     },
     get start () { return findStart() },
-    get end () { return file.end },
+    get end () { return file.logEnd },
     get durableEnd () { return findDurableEnd() },
     nextBorder,
     findErased: parts.findErased ?? ((/** @type {any} */ range) => findErased(file, range)),
@@ -365,7 +365,7 @@ async function scanRaw (file, openRange, { from, to, reverse = false }, { onReco
     const reader = await toPromise((cb) => openRange(file, { ...wholeRange(from, to), reverse, skipsDamage }, cb))
     for (let hasEnded = false; !hasEnded;) {
       const { count } = reader.lost
-      const run = await toPromise((cb) => reader.next(file.end, cb))
+      const run = await toPromise((cb) => reader.next(file.logEnd, cb))
       hasEnded = run.count === 0
       const next = hasEnded ? limit : run.seqs[run.count - 1] + (reverse ? 0 : 1)
       if (reader.lost.count > count) tellDamage(next)

@@ -42,7 +42,7 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  * @property {boolean} skipsDamage  the default for streams and scans
  * @property {boolean} isStrict  whether unknown options of reads are refused
  * @property {import('@millrace/block-file').Storage | undefined} storage
- * @property {number} end  the lowest seq above all readable records, as the store has it
+ * @property {number} logEnd  the lowest seq above all readable records, as the store has it
  * @property {number} writtenSince  seq of the last record written, synced or not
  * @property {import('@millrace/flow').Obz<number>} since
  * @property {import('./durability').Durability} durability

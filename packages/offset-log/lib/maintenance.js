@@ -51,7 +51,7 @@ async function compact (file, appender, progress) {
   const { blocks, durability, lifecycle } = file
   const sizeBefore = blocks.size.value
   const tell = (/** @type {number} */ doneSize, isDone = false) => {
-    progress.set({ doneSize: Math.min(doneSize, file.end), totalSize: file.end, isDone })
+    progress.set({ doneSize: Math.min(doneSize, file.logEnd), totalSize: file.logEnd, isDone })
   }
   tell(0)
   try {
@@ -64,7 +64,7 @@ async function compact (file, appender, progress) {
       if (durability.error) throw durability.error
     })
   } finally {
-    tell(file.end, true)
+    tell(file.logEnd, true)
   }
   return { sizeBefore, size: blocks.size.value }
 }
@@ -79,8 +79,8 @@ async function copyAndReplace (file, appender, onProgress) {
   const compactor = new Compactor(/** @type {CheckedStore} */ (file.store), blocks.realPath + COMPACTING_SUFFIX)
   try {
     await compactor.begin()
-    for (let round = 0; round < ROUND_COUNT_MAX && file.end - compactor.copiedEnd > REST_SIZE_MAX; round++) {
-      await compactor.copyTo(file.end, onProgress)
+    for (let round = 0; round < ROUND_COUNT_MAX && file.logEnd - compactor.copiedEnd > REST_SIZE_MAX; round++) {
+      await compactor.copyTo(file.logEnd, onProgress)
     }
     // Nothing but `appendSync` and `flushSync` appends or syncs from here on.
     await appender.pause()
@@ -106,7 +106,7 @@ async function copyRest (file, compactor, onProgress) {
     const { writtenSince } = file
     if (writtenSince !== syncedSince) await durability.syncBetween()
     syncedSince = writtenSince
-    await compactor.copyTo(file.end, onProgress)
+    await compactor.copyTo(file.logEnd, onProgress)
   }
   // What is written meanwhile is copied, too, until the step in which nothing may be written is short.
   for (let round = 0; round < SYNC_ROUND_COUNT_MAX && file.writtenSince !== syncedSince; round++) {

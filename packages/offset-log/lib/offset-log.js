@@ -392,7 +392,7 @@ function createFile (path, parsed, durable, made) {
     skipsDamage: parsed.skipsDamage,
     isStrict: parsed.isStrict,
     storage: parsed.storage,
-    get end () { return this.store === null ? 0 : this.store.logEnd },
+    get logEnd () { return this.store === null ? 0 : this.store.logEnd },
     writtenSince: -1,
     since: createObservable(),
     lifecycle: new Lifecycle((name) => closedError(name, path)),

@@ -30,12 +30,12 @@ class Source {
 
   /** The lowest seq above all readable records. */
   get end () {
-    return this.#file.end
+    return this.#file.logEnd
   }
 
   /** No record of the file has this seq or a higher one, nor had one that was lost. */
   get reservedEnd () {
-    const { end, store } = this.#file
+    const { logEnd: end, store } = this.#file
     return store.isChecked ? Math.max(end, store.nextPosition) : end
   }
 
@@ -49,7 +49,7 @@ class Source {
 
   /** Whether it never had a record. */
   get isEmpty () {
-    const { end, store } = this.#file
+    const { logEnd: end, store } = this.#file
     return end <= store.extent.start
   }
 

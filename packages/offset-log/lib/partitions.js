@@ -35,14 +35,14 @@ async function partition (file, count) {
   const places = parsePlaces(count)
   if (isEmpty(file)) return []
   // What is appended meanwhile is in no range.
-  const stop = stopOf(file, file.end)
+  const stop = stopOf(file, file.logEnd)
   return toPartitions(await findStarts(file, places), stop)
 }
 
 /** Whether there is nothing to read, and nothing to report. @type {(file: LogFile) => boolean} */
 function isEmpty (file) {
   const { start, end } = file.store.extent
-  return end <= start && stopOf(file, file.end) === file.end
+  return end <= start && stopOf(file, file.logEnd) === file.logEnd
 }
 
 /**
@@ -77,7 +77,7 @@ function toPartitions (starts, stop) {
  * @type {(file: LogFile, places: number[]) => Promise<number[]>} seqs, each above the one before
  */
 function findStarts (file, places) {
-  const { store, end } = file
+  const { store, logEnd: end } = file
   const { start, end: fileEnd } = store.extent
   const targets = places.map((place) => start + (fileEnd - start) * place)
   return store.isChecked ? findOnPages(file, end, targets) : walkToStarts(file, end, targets)

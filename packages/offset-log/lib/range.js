@@ -322,7 +322,7 @@ class RangeReader {
     this.#file.replacement.wait((err) => {
       if (err) return this.#cb(err)
       const range = this.#range
-      const { end } = this.#file
+      const { logEnd: end } = this.#file
       this.#lost = this.lost
       this.#reader = null
       // A live stream ends nowhere: what was appended meanwhile it reads too.

@@ -37,7 +37,7 @@ function scan (file, range, onRecords, cb, open = file.openRange ?? openRange) {
         return fail(err)
       }
     }
-    eachRun(reader, { end: file.end, codec: file.codec, signal: range.signal, onRun }, (err) => {
+    eachRun(reader, { end: file.logEnd, codec: file.codec, signal: range.signal, onRun }, (err) => {
       if (err) cb(err)
       else cb(null, { lost: reader.lost })
     })

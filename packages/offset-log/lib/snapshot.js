@@ -232,7 +232,7 @@ async function copyOffset ({ blocks, framing, end }, output, onProgress) {
  * @param {(buffer: Buffer, start: number, end: number, seq: number) => void} add  appends a record to the output
  */
 async function copyEach (file, isWanted, onPosition, output, add) {
-  const { codec, end } = file
+  const { codec, logEnd: end } = file
   const reader = new RangeReader(file, { ...parseRange('scan', { lt: end }, true), skipsDamage: false }, isWanted)
   await promisesOf(reader).open()
   for (let run = await promisesOf(reader).next(end); run.count > 0; run = await promisesOf(reader).next(end)) {

@@ -119,10 +119,10 @@ tape('compact: random logs, compacted again and again, are what they were', asyn
         await log.ready()
         if (log.recovery) t.fail(`${name}: ${JSON.stringify(log.recovery)}`)
       }
-      const { end } = log._file
+      const { logEnd: end } = log._file
       const reclaimableSize = await log.measureReclaimable()
       const { sizeBefore, size } = await log.compact()
-      if (log._file.end !== end) t.fail(`${name}: the end moved`)
+      if (log._file.logEnd !== end) t.fail(`${name}: the end moved`)
       if (sizeBefore - size !== reclaimableSize) t.fail(`${name}: ${reclaimableSize} bytes said, ${sizeBefore - size} given back`)
       await compare(t, log, records, deleted.slice(-30), `${name}, step ${step}`)
     }
@@ -419,10 +419,10 @@ tape('compact: the gap at the end may be a byte more than a frame is', async (t)
     await log.append([0, 0, size].map((size) => Buffer.alloc(size, 1)))
     const seqs = await collect(log.stream({ values: false }))
     await log.del([seqs[0], seqs[2]])
-    const { end } = log._file
+    const { logEnd: end } = log._file
     await log.compact()
     t.deepEqual(await collect(log.stream({ values: false })), [seqs[1]])
-    t.equal(log._file.end, end)
+    t.equal(log._file.logEnd, end)
     await log.close()
   }
 })
@@ -452,13 +452,13 @@ tape('compact: the room at the end of a page is too small for a gap', async (t) 
           kept.push(await log.append(Buffer.from('behind')))
         }
         const name = `${crossing} bytes cross, ${room} bytes of room, ${isUnclean ? 'unclean' : 'clean'}`
-        const { end } = log._file
+        const { logEnd: end } = log._file
         const failure = await failureOf(() => log.compact())
         if (failure) {
           t.fail(`${name}: ${failure}`)
           continue
         }
-        if (log._file.end !== end) t.fail(`${name}: the end moved`)
+        if (log._file.logEnd !== end) t.fail(`${name}: the end moved`)
         kept.push(await log.append(Buffer.from('next')))
         await log.close()
         const report = await verify('/log', options)
@@ -548,7 +548,7 @@ tape('compact: a reader that is opened afterwards, with an end from before, meet
   const ends = []
   for (let n = 0; n < 900; n++) {
     seqs.push(await log.append({ n, pad: 'x'.repeat(n % 97) }))
-    ends.push(file.end)
+    ends.push(file.logEnd)
   }
   await log.del(seqs.filter((_, n) => n % 3 === 0))
   await log.compact()

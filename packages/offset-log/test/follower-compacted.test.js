@@ -69,14 +69,14 @@ for (const where of [undefined, { path: 'i', gte: 0 }]) {
 tape('follow: while the follower opens the compacted file, nothing is seen that `since` has not reached', async (t) => {
   const { writer, reader, look, close } = await openBoth()
   const { _file: file, since } = reader
-  const before = { end: file.end, since: since.value }
+  const before = { end: file.logEnd, since: since.value }
   await writer.append({ i: 20 })
   await writer.compact()
   let isOver = false
   let turnCount = 0
   const watch = () => {
     turnCount++
-    if ((file.end === before.end) !== (since.value === before.since)) t.fail(`${file.end}, since ${since.value}`)
+    if ((file.logEnd === before.end) !== (since.value === before.since)) t.fail(`${file.logEnd}, since ${since.value}`)
     if (!isOver) setImmediate(watch)
   }
   watch()

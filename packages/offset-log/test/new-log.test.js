@@ -13,7 +13,7 @@ const ID = '0123456789abcdef0123456789abcdef'
 
 /** What decides about all that a log does later. */
 function describe (log) {
-  const { store, end, writtenSince } = log._file
+  const { store, logEnd: end, writtenSince } = log._file
   const { checkpoints, reservation } = store
   const { durableEnd, needsCleanUp, isClean, isFinished } = checkpoints
   const { isBehindLoss, isTakenOver, isMarkedIntact } = reservation

@@ -56,7 +56,7 @@ for (const framing of ['checked', 'offset32']) {
     for (const count of [1, 2, 3, 7]) {
       const ranges = await log.partitions(count)
       t.equal(ranges.length, count)
-      checkBounds(t, ranges, { seqs, end: log._file.end })
+      checkBounds(t, ranges, { seqs, end: log._file.logEnd })
       const parts = await Promise.all(ranges.map((range) => readRange(log, range)))
       const records = parts.flatMap((part) => part.records)
       t.deepEqual(records.map((record) => parseInt(record)), seqs)
@@ -78,7 +78,7 @@ for (const framing of ['checked', 'offset32']) {
       seqs.push(await log.append(Buffer.from(text)))
       const ranges = await log.partitions(1000)
       t.equal(ranges.length, seqs.length)
-      checkBounds(t, ranges, { seqs, end: log._file.end })
+      checkBounds(t, ranges, { seqs, end: log._file.logEnd })
       t.deepEqual(await seqsOf(log, ranges), seqs)
     }
     await log.del(seqs)
@@ -93,7 +93,7 @@ for (const framing of ['checked', 'offset32']) {
     for (const count of [2, 100]) {
       const ranges = await log.partitions(count)
       t.equal(ranges.length, Math.min(count, 5))
-      checkBounds(t, ranges, { seqs, end: log._file.end })
+      checkBounds(t, ranges, { seqs, end: log._file.logEnd })
       t.deepEqual(await seqsOf(log, ranges), seqs)
     }
     await log.close()
@@ -156,7 +156,7 @@ tape('partitions: bytes that imitate frames are not taken for a record', async (
   }
   for (const count of [2, 5, 100]) {
     const ranges = await log.partitions(count)
-    checkBounds(t, ranges, { seqs, end: log._file.end })
+    checkBounds(t, ranges, { seqs, end: log._file.logEnd })
     t.deepEqual(await seqsOf(log, ranges), seqs)
   }
   await log.close()
@@ -237,7 +237,7 @@ async function makeRandomLog (random, framing) {
   let isCompacted = false
   for (let batches = random(random(4) === 0 ? 3 : 80); batches > 0; batches--) {
     const batch = []
-    let start = log._file.end
+    let start = log._file.logEnd
     for (let left = 1 + random(4); left > 0; left--) {
       batch.push(makeRecord(random, start, overhead))
       start += batch[batch.length - 1].length + overhead
