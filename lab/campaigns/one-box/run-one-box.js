@@ -85,8 +85,8 @@ class Box {
     if (areFirst) await this.#moveBelow(roles.filter(isBelow))
     for (const role of roles) if (!areFirst || !isBelow(role)) this.#begin(this.#children.size, role)
     // What a busy machine needs to begin with is not counted.
-    const writer = Array.from(this.#children.values()).find(({ role }) => role === 'writer')
-    while (!writer.said.opened && this.faults.length === 0) await sleep(20)
+    const awaited = Array.from(this.#children.values()).filter(({ role }) => role === 'writer' || role === 'client')
+    while (!awaited.every(({ said }) => said.opened) && this.faults.length === 0) await sleep(20)
     const end = Date.now() + this.roundMs
     while (Date.now() < end && this.faults.length === 0) {
       await sleep(random(200))
