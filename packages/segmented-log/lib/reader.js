@@ -2,7 +2,7 @@
 // Reads a range of seqs from segment to segment. Each segment is read by the reader of its own log; the runs get the
 // seqs of the whole log.
 //
-// A segment is open only while a read is under way. If it was closed since, the reader begins anew in it, behind what
+// A segment is pinned only while a read is under way. If it was closed since, the reader begins anew in it, after what
 // it has delivered. So a reader that is never read to its end keeps no file open.
 //
 // A segment that cannot be opened, or is missing between two others, is damage: the reader fails there, or counts what

@@ -1,7 +1,8 @@
 'use strict'
 // Drops the oldest segments: by the quota of the folder, by age, by count, or when asked. Holds keep what somebody
-// still needs, up to a bound. The option `keep` leaves the chosen records of a segment for longer: see keeping.js. All
-// decisions are made from the names and sizes of the files, so what an earlier process left is counted too.
+// still needs, up to a bound. The option `keep` leaves the chosen records of a segment for longer: see keeping.js.
+// Decisions are made from the names and sizes of the files, so what an earlier process left is counted too. A steady
+// clock helps to say what is old.
 
 const path = require('node:path')
 const { isHeld } = require('@millrace/block-file')

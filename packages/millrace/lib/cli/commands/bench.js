@@ -17,7 +17,7 @@ const BAR_SIZE = 30
 exports.command = {
   name: 'bench',
   summary: 'times the layers on a log of yours: reading the file, finding records, decoding them, printing them',
-  details: 'Each layer includes the ones before it. The log is only read. The file should fit the memory: the first pass warms ' +
+  details: 'Each layer but get includes those before it. The log is only read. The file should fit the memory: the first pass warms ' +
     'the page cache, and is not counted.',
   arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
   options: [
