@@ -116,7 +116,7 @@ for (const [name, kind] of Object.entries(kinds)) {
     const runs = await failEachCall({
       work: (run) => work(run, kind),
       examine: (run, disk, where, facts) => examine(run, disk, where, facts, kind),
-      step: isLongRun ? 1 : 307,
+      step: isLongRun ? 1 : 701,
       report: (problem) => t.fail(problem)
     })
     t.ok(runs > 20, `${runs} runs`)

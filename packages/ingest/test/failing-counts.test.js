@@ -127,6 +127,6 @@ async function examine (run, disk, where) {
 }
 
 tape('counts: whatever call fails, they are those of the log, and the counter goes on', async (t) => {
-  const runs = await failEachCall({ work, examine, step: isLongRun ? 1 : 401, report: (problem) => t.fail(problem) })
+  const runs = await failEachCall({ work, examine, step: isLongRun ? 1 : 997, report: (problem) => t.fail(problem) })
   t.ok(runs > 20, `${runs} runs`)
 })

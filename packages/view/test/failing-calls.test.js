@@ -82,7 +82,7 @@ for (const [name, openLog] of Object.entries(kinds)) {
     const runs = await failEachCall({
       work: (run) => work(run, openLog),
       examine: (run, disk, where) => examine(run, disk, where, openLog),
-      step: isLongRun ? 1 : 31,
+      step: isLongRun ? 1 : 73,
       report: (problem) => t.fail(problem)
     })
     t.ok(runs > 60, `${runs} runs`)
