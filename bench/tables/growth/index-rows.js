@@ -31,7 +31,7 @@ const NEWEST = 20
 const GOLDEN = 0.618034
 /** Asked in one sample, which is given in ms. */
 const ASKED_COUNT = 100
-/** Until what says which runs may have a key is in memory, and the code of both sides is warm. */
+/** Until what says which runs may have a key is in memory, and the code of both sides is warm: of logs at full size. */
 const WARM_COUNT = 2000
 const WARM_MS = 1000
 const MIB = 2 ** 20
@@ -137,8 +137,9 @@ async function openQuestion (setting, name, question) {
   const askMany = async () => {
     for (let left = ASKED_COUNT; left > 0; left--) await ask(asked++ % SAMPLE_COUNT, sample)
   }
-  for (let left = WARM_COUNT; left > 0; left -= ASKED_COUNT) await askMany()
-  for (const end = performance.now() + WARM_MS; performance.now() < end;) await askMany()
+  const scale = setting.records.segments / (SIZES.segments / 1e9 * RECORDS_PER_GB)
+  for (let left = WARM_COUNT * scale; left > 0; left -= ASKED_COUNT) await askMany()
+  for (const end = performance.now() + WARM_MS * scale; performance.now() < end;) await askMany()
   return { sample: () => time(askMany) }
 }
 
