@@ -62,7 +62,7 @@ async function append (state, user = null) {
     life.tell({ http: { acked: ns, last: body.last } })
     state.last = Math.max(state.last, body.last)
     if (body.count !== ns.length) await life.fault(`${ns.length} records were acknowledged as ${text}`)
-    if (hasKey) state.kept.push({ target, request, last: body.last })
+    if (hasKey) state.kept.push({ target, request, first: status, last: body.last })
     if (state.kept.length > KEPT_COUNT) state.kept.shift()
   } else if (status === 412 && user !== null) {
     life.tell({ http: { refused: ns } })
@@ -86,13 +86,13 @@ const ACTIONS = {
   condition: [4, (state) => append(state, createValue(state.next + state.life.random(3)).user)],
   again: [2, async ({ life, caller, kept }) => {
     if (kept.length === 0) return
-    const { target, request, last } = kept[life.random(kept.length)]
+    const { target, request, first, last } = kept[life.random(kept.length)]
     const { status, text, headers } = await caller.send(target, request)
     // With the record, the limit has dropped what a new server knows of the key.
     const isForgotten = life.setting.http.drops && headers.get('idempotency-replayed') === null
     if (isForgotten && (await caller.send(`/v1/logs/events?gte=${last}&limit=1`)).status === 410) return
-    const isSame = status === 200 && JSON.parse(text).last === last && headers.get('idempotency-replayed') === 'true'
-    if (!isSame) await life.fault(`a retry of ${request.headers['idempotency-key']}, which got ${last}, got ${status}: ${text}`)
+    const isSame = status === first && JSON.parse(text).last === last && headers.get('idempotency-replayed') === 'true'
+    if (!isSame) await life.fault(`a retry of ${request.headers['idempotency-key']}, which got ${first} and ${last}, got ${status}: ${text}`)
   }],
   read: [2, checkRead],
   event: [3, sendEvent],
