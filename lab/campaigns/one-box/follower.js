@@ -7,6 +7,8 @@ const { isRight } = require('./records')
 const { checkRead, checkView, listView, scan } = require('./reads')
 const { openLog } = require('./settings')
 
+const LOOK_MS = 20
+
 async function run (life) {
   for (let isOver = false; !isOver;) isOver = await follow(life)
 }
@@ -102,6 +104,29 @@ async function readLive (state) {
   }
 }
 
+/**
+ * Passes the log on to somebody else, until it is stopped.
+ * @param {(life, log) => Promise<void>} pass
+ * @param {(err) => boolean} [isOver]  whether it cannot go on, rightly. Nor can it after a cut: what was passed on of a
+ *   batch that was cut, no other one finds again
+ */
+async function passOn (life, pass, isOver = () => false) {
+  const log = await openReader(life)
+  if (log === null) return
+  await life.tell({ opened: true })
+  try {
+    await pass(life, log)
+  } catch (err) {
+    if (!life.isCut(err) && !isOver(err)) throw err
+    await untilStopped(life)
+  }
+  await life.step('close', log.close())
+}
+
+async function untilStopped (life) {
+  while (!life.isStopping) await sleep(LOOK_MS)
+}
+
 /** It has all that is in the log, once it has come so far. */
 async function checkLive (state) {
   const { life, log, live, from } = state
@@ -115,4 +140,6 @@ async function checkLive (state) {
 }
 
 exports.openReader = openReader
+exports.passOn = passOn
 exports.run = run
+exports.untilStopped = untilStopped

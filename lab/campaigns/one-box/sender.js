@@ -3,25 +3,12 @@
 // Forwards the log of the box to a sink that keeps the number of each record that it got: each must be there.
 
 const fs = require('node:fs')
-const { setTimeout: sleep } = require('node:timers/promises')
 const { Forwarder } = require('@millrace/forwarder')
-const { openReader } = require('./follower')
+const { passOn, untilStopped } = require('./follower')
 const { isRight } = require('./records')
 
-const LOOK_MS = 20
-
 async function run (life) {
-  const log = await openReader(life)
-  if (log === null) return
-  await life.tell({ opened: true })
-  try {
-    await sendFrom(life, log)
-  } catch (err) {
-    // What it has sent of a batch that was cut, no other one finds again.
-    if (!life.isCut(err)) throw err
-    while (!life.isStopping) await sleep(LOOK_MS)
-  }
-  await life.step('close', log.close())
+  await passOn(life, sendFrom)
 }
 
 /** Until it is stopped; then all that the log has was sent. */
@@ -37,7 +24,7 @@ async function sendFrom (life, log) {
   const reports = []
   const forwarder = Forwarder(log, { name: 'send', sink, batch, backoff: { minMs: 1, maxMs: 20 }, lagMs: 50, onReport: (report) => reports.push(report) })
   await life.step('begin to send', forwarder.ready())
-  while (!life.isStopping) await sleep(LOOK_MS)
+  await untilStopped(life)
   await life.step('send', forwarder.drained())
   await life.step('close the forwarder', forwarder.close())
   return reports

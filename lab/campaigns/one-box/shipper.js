@@ -3,28 +3,16 @@
 // Ships the log of the box into another one, which has each record once, in order.
 
 const path = require('node:path')
-const { setTimeout: sleep } = require('node:timers/promises')
 const { collect } = require('@millrace/testkit')
 const { ship } = require('@millrace/forwarder')
 const { open } = require('millrace')
-const { openReader } = require('./follower')
+const { passOn, untilStopped } = require('./follower')
 const { isRight } = require('./records')
 
 const TARGET = 'shipped.log'
-const LOOK_MS = 20
 
 async function run (life) {
-  const log = await openReader(life)
-  if (log === null) return
-  await life.tell({ opened: true })
-  try {
-    await shipFrom(life, log)
-  } catch (err) {
-    // What it has shipped of a batch that was cut, no other shipper finds again.
-    if (!life.isCut(err) && !isOfAnother(life, err)) throw err
-    while (!life.isStopping) await sleep(LOOK_MS)
-  }
-  await life.step('close', log.close())
+  await passOn(life, shipFrom, (err) => isOfAnother(life, err))
 }
 
 /** The target has what the log had before an older copy came back. */
@@ -39,7 +27,7 @@ async function shipFrom (life, log) {
   const reports = []
   const shipper = ship(log, target, { name: 'ship', lagMs: 50, onReport: (report) => reports.push(report) })
   await life.step('begin to ship', shipper.ready())
-  while (!life.isStopping) await sleep(LOOK_MS)
+  await untilStopped(life)
   await life.step('ship', shipper.drained())
   const { isSame, counts, differences } = await life.step('compare', shipper.verify())
   const told = JSON.stringify({ counts, differences: differences.slice(0, 5), reports })

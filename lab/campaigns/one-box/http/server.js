@@ -3,17 +3,15 @@
 // The HTTP server of a box, with logs of its own beside that of the writer.
 
 const path = require('node:path')
-const { setTimeout: sleep } = require('node:timers/promises')
 const { createIngest } = require('@millrace/ingest')
-
-const LOOK_MS = 20
+const { untilStopped } = require('../follower')
 
 async function run (life) {
   const server = serve(life)
   const url = await life.step('listen', server.listen())
   await life.step('ready', server.ready())
   await life.tell({ opened: true, url })
-  while (!life.isStopping) await sleep(LOOK_MS)
+  await untilStopped(life)
   await life.step('close', server.close())
 }
 
