@@ -10,14 +10,16 @@
 // now and then, so that who has got nothing yet, or looks for little, comes back to the right place too. An event
 // `gone` says that records were dropped before the client had seen them, or that the log does not know its id.
 //
-// In a log of lines any program can change what a seq leads to. So an id has a checksum of the record there, too. If
-// the record is another one, the client gets the whole segment again.
+// A seq may lead to another record by now: an older copy of the log was restored and has grown, or a program changed
+// a log of lines. So an id has a checksum of the record there, too. If the record is another one, the client gets the
+// whole segment again.
 
 const { once } = require('node:events')
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers')
 const { crc32 } = require('node:zlib')
 const { timerMs } = require('@millrace/errors')
 const { onAbort } = require('@millrace/flow')
+const { judgeRecord } = require('@millrace/offset-log/composing')
 const { firstPiece } = require('./reading')
 const { showRecord } = require('./record')
 
@@ -122,15 +124,15 @@ function markOf (type, id) {
   return `event: ${type}\nid: ${id}\ndata:\n\n`
 }
 
-/** The id of a record. @type {(log: Log, seq: number, bytes: Uint8Array) => string} */
-function idOf ({ supports }, seq, bytes) {
-  return supports.uniqueSeqs ? String(seq) : `${seq}-${crc32(bytes).toString(16).padStart(8, '0')}`
+/** The id of a record. @type {(seq: number, bytes: Uint8Array) => string} */
+function idOf (seq, bytes) {
+  return `${seq}-${crc32(bytes).toString(16).padStart(8, '0')}`
 }
 
-/** The id of a place where a record may be. @type {(log: Log, seq: number) => Promise<string>} */
+/** The id of a place; without a checksum if no record is there. @type {(log: Log, seq: number) => Promise<string>} */
 async function idAt (log, seq) {
-  const bytes = log.supports.uniqueSeqs || seq === -1 ? null : await log.get(seq).catch(() => null)
-  return bytes === null ? String(seq) : idOf(log, seq, bytes)
+  const bytes = seq === -1 ? null : await log.get(seq).catch(() => null)
+  return bytes === null ? String(seq) : idOf(seq, bytes)
 }
 
 /**
@@ -173,22 +175,27 @@ async function findPlace (log, lastId = '', from, now) {
   // An id of another server, or of one that was at this address before.
   const isForeign = lastId !== '' && !isOurs
   const cursor = isOurs ? Number(text) : from === null ? now : from - 1
-  const found = checksum === undefined || log.supports.uniqueSeqs
-    ? await findSeq(log, cursor, { isOurs, isForeign })
-    : await findLine(log, cursor, lastId)
+  const isKnown = checksum === undefined || await knows(log, cursor, Number.parseInt(checksum, 16))
+  const found = isKnown ? await findSeq(log, cursor, { isOurs, isForeign }) : await findSegment(log, cursor)
   return { ...found, id: await idAt(log, found.cursor) }
 }
 
 /**
- * In a log whose seqs may get other records.
- * @type {(log: Log, seq: number, id: string) => Promise<Omit<Place, 'id'>>}
+ * Whether the record that a client has seen at a seq is there, or may have been.
+ * @type {(log: Log, seq: number, crc: number) => Promise<boolean>}
  */
-async function findLine (log, seq, id) {
-  if (await idAt(log, seq) === id) return findSeq(log, seq, { isOurs: true, isForeign: false })
-  const segments = await log.segments()
-  const [{ base: first }] = segments
-  if (seq < first) return { cursor: seq, isCut: true }
-  return { cursor: (await findBase(log, seq)) - 1, isCut: true }
+async function knows (log, seq, crc) {
+  const verdict = await judgeRecord(log, seq, crc)
+  // A power cut, or a backup, took it, and nothing has come in its place.
+  if (verdict === 'missing') return log.supports.uniqueSeqs && seq > Number(log.since.value)
+  // In a text it proves nothing that a record cannot be read.
+  return verdict === 'same' || verdict === 'dropped' || (log.supports.uniqueSeqs && verdict !== 'other')
+}
+
+/** Of a seq that has another record now. @type {(log: Log, seq: number) => Promise<Omit<Place, 'id'>>} */
+async function findSegment (log, seq) {
+  const [{ base: first }] = await log.segments()
+  return { cursor: seq < first ? seq : await findBase(log, seq) - 1, isCut: true }
 }
 
 /** Where the segment of a seq begins. @type {(log: Log, seq: number) => Promise<number>} */
@@ -281,16 +288,14 @@ async function sendPiece (stream, log, place, { filter: { where, test, pieceSize
       let text = ''
       for await (const { seq, value } of log.stream({ ...range, signal, unref: true })) {
         if (test !== null && !test(value, 0, value.length)) continue
-        id = idOf(log, seq, value)
+        id = idOf(seq, value)
         idSeq = seq
         text += `id: ${id}\ndata: ${showRecord(seq, value)}\n\n`
         if (text.length < CHUNK_LENGTH) continue
         texts.push({ text, seq, id })
         text = ''
       }
-      // If a piece of lines ends where no record is, an id before it is good enough.
-      const hasId = idSeq !== lte && (log.supports.uniqueSeqs || lte === end)
-      texts.push({ text, seq: lte, id: hasId ? await idAt(log, lte) : id })
+      texts.push({ text, seq: lte, id: idSeq === lte ? id : await idAt(log, lte) })
       return { texts, lte }
     })
     for (const { text, seq, id } of texts) {

@@ -114,7 +114,7 @@ exports.docs = {
       reverse: { type: 'boolean', description: 'last record first' },
       explain: { type: 'boolean', description: 'read nothing; say whether an index is used, and how many records are read' }
     },
-    headers: { 'last-event-id': { type: 'string', description: 'of a live stream: go on after this seq' } },
+    headers: { 'last-event-id': { type: 'string', description: 'of a live stream: go on after the event with this id' } },
     answers: {
       200: {
         description: 'records',

@@ -19,6 +19,11 @@ function parseBlock (block) {
   return Object.fromEntries(block.split('\n').map((line) => line.split(/: ?(.*)/s)))
 }
 
+/** Of the id of an event. */
+function seqOf ({ id }) {
+  return Number(id.split('-')[0])
+}
+
 /** A live stream that is read as an EventSource reads it. */
 function listen (url, { query = '', lastId, headers = {}, path = '/v1/logs/a' } = {}) {
   const stream = { status: null, text: '', isEnded: false, abort: new AbortController() }
@@ -109,7 +114,7 @@ tape('live: the id moves on though nothing matches, so what is dropped then is n
   await post('/v1/logs/a', '{"rare":true,"n":0}')
   let last
   for (let n = 1; n < 60; n++) last = (await post('/v1/logs/a', JSON.stringify({ n, x: 'x'.repeat(2000) }))).body.last
-  await until(() => first.marks.at(-1).id === String(last))
+  await until(() => seqOf(first.marks.at(-1)) === last)
   first.abort.abort()
   await until(async () => (await read('/v1/logs/a?limit=1')).records[0].value.n > 0)
   const second = listenIn(t, url, { query, lastId: first.marks.at(-1).id })
@@ -302,4 +307,39 @@ tape('live: an id of a log of lines names the record, and after the file was wri
   const other = listenIn(t, fourth.url, { lastId: id })
   await until(() => other.values.length === 2)
   t.deepEqual(other.values, [22, 23])
+})
+
+tape('live: an older copy of the log is restored and grows past what a client has seen: it is told, and misses nothing', async (t) => {
+  // Of one size, the new records have the seqs of the old ones; of another one, the id leads to no record.
+  for (const [title, size] of [['the same seqs', 1], ['other seqs', 1.5]]) {
+    const first = await serve(t)
+    const { folder } = first
+    const [log, copy] = [path.join(folder, 'log-a'), path.join(temporaryFolder(), 'copy')]
+    await first.post('/v1/logs/a', '"kept"')
+    await first.server.close()
+    fs.cpSync(log, copy, { recursive: true })
+
+    const second = await serve(t, { folder })
+    const all = listenIn(t, second.url, { query: '?gt=-1' })
+    for (let n = 0; n < 3; n++) await second.post('/v1/logs/a', JSON.stringify(`lost${'x'.repeat(100)}`))
+    await until(() => all.values.length === 4)
+    const placed = listenIn(t, second.url, { query: `?where=${encodeURIComponent('{"path":"rare","equals":true}')}` })
+    await until(() => placed.isPlaced)
+    await second.server.close()
+    const seen = [all.blocks.findLast(({ data }) => data), placed.marks[0]]
+    fs.rmSync(log, { recursive: true })
+    fs.cpSync(copy, log, { recursive: true })
+
+    const third = await serve(t, { folder })
+    for (let n = 0; n < 3; n++) await third.post('/v1/logs/a', JSON.stringify(`new!${'y'.repeat(100 * size)}`))
+    t.ok((await third.readAll('/v1/logs/a')).at(-1).seq >= seqOf(seen[0]), `${title}: the log has grown so far`)
+    for (const { id } of seen) {
+      const stream = listenIn(t, third.url, { lastId: id })
+      await until(() => stream.isPlaced)
+      t.equal(stream.marks[0].event, 'gone', title)
+      await until(() => stream.values.length === 4 || stream.marks[0].event !== 'gone')
+      t.deepEqual(stream.values.map((value) => value.slice(0, 4)), ['kept', 'new!', 'new!', 'new!'], title)
+    }
+    await third.server.close()
+  }
 })

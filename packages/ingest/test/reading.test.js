@@ -26,7 +26,7 @@ function listen (url, { count, last, query = '' }) {
   })
   return Object.assign(events, { state })
   function parse (text) {
-    return [...text.matchAll(/^id: (\d+)\ndata: (.*)\n\n/gm)].map(([, id, data]) => ({ id: Number(id), ...JSON.parse(data) }))
+    return [...text.matchAll(/^id: (\d+)-[0-9a-f]{8}\ndata: (.*)\n\n/gm)].map(([, id, data]) => ({ id: Number(id), ...JSON.parse(data) }))
   }
 }
 
