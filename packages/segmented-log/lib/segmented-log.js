@@ -58,7 +58,7 @@ class Log extends BaseLog {
       refresh: async () => log.#following?.refresh(),
       proofs: new Proving(core)
     }
-    const instead = 'drop old segments, or copy the folder while the log is closed'
+    const instead = 'drop old segments; millrace snapshot copies the folder'
     super({ file: core.file, appender, kind: 'a segmented log', instead, calls: CALLS, work })
     const log = this
     this.#given = options

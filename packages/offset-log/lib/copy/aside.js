@@ -51,8 +51,9 @@ async function writeAside (target, storage = fileStorage, write, check = async (
  */
 async function fillAndRename ({ storage, path, target }, write, check) {
   const blocks = BlockFile(path, { cache: 0, createFolder: true, storage })
-  await promisesOf(blocks).ready()
+  let made = path
   try {
+    await promisesOf(blocks).ready()
     const output = new Output(blocks)
     const result = await write(output)
     await output.flush()
@@ -61,11 +62,12 @@ async function fillAndRename ({ storage, path, target }, write, check) {
     await check(result, path)
     await checkAbsent(storage, target, target)
     await promisesOf(storage).rename(path, target)
+    made = target
     await promisesOf(storage).syncFolder(dirname(target))
     return result
   } catch (err) {
     await promisesOf(blocks).close().catch(() => {})
-    await promisesOf(storage).unlink(path).catch(() => {})
+    await promisesOf(storage).unlink(made).catch(() => {})
     throw err
   }
 }
