@@ -21,6 +21,8 @@ const HASH_WORK = 10
 /** How many times the records of a block are in memory: if they cannot be written, the rest of the log is scanned. */
 const UNWRITTEN_MAX = 2
 
+/** @typedef {{ from: number, to: number }} Bounds */
+
 class Indexer {
   #paths
   #host
@@ -36,6 +38,8 @@ class Indexer {
   #generation = 0
   /** Counts deletions and drops. */
   #lossCount = 0
+  /** What is dropped during a load. @type {Bounds[] | null} */
+  #dropped = null
   /** Of the last block, if it was full: the next one is probably like it. @type {Block['counts'] | undefined} */
   #likely = undefined
   /** The block that a scan is filling, and up to where. @type {{ block: Block, to: number } | null} */
@@ -69,11 +73,17 @@ class Indexer {
   async load () {
     const generation = this.#generation
     const lossCount = this.#lossCount
-    const runs = await this.#folder.load(this.coverage.runs)
+    /** @type {Bounds[]} */
+    const dropped = this.#dropped = []
+    const found = await this.#folder.load(this.coverage.runs).finally(() => { this.#dropped = null })
     if (generation !== this.#generation) {
-      for (const run of runs) await run.close()
+      for (const run of found) await run.close()
       return
     }
+    // A run may have been found right just before its records were dropped, or was removed meanwhile.
+    const gone = found.filter((run) => !run.isOpen || dropped.some((range) => overlap(run, range)))
+    this.#folder.discard(gone)
+    const runs = found.filter((run) => !gone.includes(run))
     const [first] = runs
     const isOtherKey = first !== undefined && !Buffer.from(first.footer.key, 'hex').equals(this.hasher.key)
     if (isOtherKey) {
@@ -113,13 +123,14 @@ class Indexer {
     }
   }
 
-  /** Records are dropped. @param {{ from: number, to: number }} range  of whole files */
-  noteDropped ({ from, to }) {
+  /** Records are dropped. @param {Bounds} range  of whole files */
+  noteDropped (range) {
     this.#lossCount++
-    const gone = this.coverage.segments.filter((segment) => segment.from < to && segment.to > from)
+    this.#dropped?.push(range)
+    const gone = this.coverage.segments.filter((segment) => overlap(segment, range))
     const filling = this.#filling
     // A block that a scan has just begun has no range yet.
-    if (filling !== null && filling.block.from < to && filling.to > from) gone.push(filling.block)
+    if (filling !== null && overlap({ from: filling.block.from, to: filling.to }, range)) gone.push(filling.block)
     this.remove(gone)
   }
 
@@ -301,6 +312,11 @@ class Indexer {
   #isCurrent (generation) {
     return generation === this.#generation && this.#mayWork()
   }
+}
+
+/** @type {(one: Bounds, other: Bounds) => boolean} */
+function overlap (one, other) {
+  return one.from < other.to && one.to > other.from
 }
 
 /** Whether it waits to become a run. @param {Block} block */

@@ -3,7 +3,7 @@
 
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, createRandom, isLongRun } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, isLongRun, until } = require('@millrace/testkit')
 const { createIndex } = require('..')
 const { appendSome, compareMany } = require('./cases')
 const { FOLDER, MemoryLog } = require('./memory-log')
@@ -215,6 +215,35 @@ tape('faults: a record that is deleted while the runs are opened is not counted'
   await again.ready()
   t.equal(left <= 0, true)
   t.equal(log.compare(again, where), null)
+  await again.close()
+})
+
+tape('faults: a run whose records are dropped, all but chosen ones, while others are opened is not used', async (t) => {
+  const where = { path: 'n', equals: 1 }
+  const log = new MemoryLog({ codec: jsonCodec })
+  for (let n = 0; n < 200; n++) log.append({ n: 1 })
+  log.roll()
+  for (let n = 0; n < 200; n++) log.append({ n: 1 })
+  const index = open(log)
+  await index.ready()
+  await index.close()
+  const [from, to] = log.borders
+  let left = log.disk.list().length
+  t.ok(left > 1)
+  const again = open(Object.assign(log, {
+    erasedCountAt () {
+      if (--left === 0) {
+        log.records = log.records.filter(({ seq }, at) => seq >= to || at % 10 === 0)
+        again.dropped({ from, to })
+      }
+      return 0
+    }
+  }))
+  for (let asked = 0; asked < 3; asked++) {
+    await again.ready()
+    t.equal(log.compare(again, where), null)
+  }
+  t.equal(again.status().records, 220)
   await again.close()
 })
 
@@ -493,7 +522,7 @@ for (const code of ['EMFILE', 'EIO']) {
       })
     }
     const index = open(log)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => index.status().failure !== null)
     t.equal(openCount, 0, 'while the failure lasts')
     t.equal(index.status().failure?.code, code)
     isFailing = false
