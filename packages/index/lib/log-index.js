@@ -325,13 +325,6 @@ class LogIndex {
     if (this.#host.isReadOnly) await this.#loads.run(async () => { if (!this.#isClosed) await this.#load() })
   }
 
-  /** Takes the runs that could not be opened at first. If they still cannot be, they are built again. */
-  async #loadLate () {
-    if (this.#isLoaded || this.#host.isReadOnly || this.#failure !== null || this.#isPaused || this.#isClosed) return
-    this.#isLoaded = true
-    await this.#load()
-  }
-
   async #untilResumed () {
     await new Promise((/** @type {(value?: undefined) => void} */ resolve) => { this.#resumed.push(resolve) })
   }
@@ -456,7 +449,6 @@ class LogIndex {
 
   async #pass () {
     if (performance.now() - this.#loadedMs >= LOOK_MS) await this.#loadAgain()
-    await this.#loadLate()
     // What is appended meanwhile waits for its turn: a few records at a time would cost much.
     const { end } = this.#host
     while (!this.#isClosed && !this.#isPaused) {
@@ -512,6 +504,12 @@ class LogIndex {
     // After a failed write, as on a full disk, the blocks stay in memory for a while.
     const mayWrite = !this.#host.isReadOnly && this.#failure === null
     const indexer = this.#indexer
+    if (mayWrite && !this.#isLoaded) {
+      // The runs could not be opened at first. If they still cannot be, they are built again.
+      this.#isLoaded = true
+      await this.#load()
+      return true
+    }
     indexer.removeDropped()
     const block = mayWrite ? indexer.unwritten : undefined
     if (block !== undefined) {

@@ -503,35 +503,62 @@ tape('faults: a read that goes on while runs are merged, or the index is closed'
   t.end()
 })
 
+/** A log whose last run cannot be opened while `isFailing`, and how many files of the index are open. */
+async function makeFailing (code) {
+  const log = await makeIndexed(createRandom(3), 700)
+  const files = log.disk.list()
+  const runs = files.filter((file) => file.endsWith('.run'))
+  const state = { log, files, runs, isFailing: true, openCount: 0 }
+  const { storage } = log.disk
+  log.storage = {
+    ...storage,
+    open: (file, options, cb) => storage.open(file, options, (err, handle) => {
+      if (err) return cb(err)
+      state.openCount++
+      const close = (done) => { state.openCount--; handle.close(done) }
+      if (!state.isFailing || file !== runs.at(-1)) return cb(null, { ...handle, close })
+      close(() => cb(Object.assign(new Error(code), { code })))
+    })
+  }
+  return state
+}
+
 for (const code of ['EMFILE', 'EIO']) {
   tape(`faults: a run that cannot be opened for a moment (${code}) leaves no other one open, and none is built again`, async (t) => {
-    const log = await makeIndexed(createRandom(3), 700)
-    const files = log.disk.list()
-    const runs = files.filter((file) => file.endsWith('.run'))
+    const state = await makeFailing(code)
+    const { log, files, runs } = state
     t.ok(runs.length > 2)
-    let [isFailing, openCount] = [true, 0]
-    const { storage } = log.disk
-    log.storage = {
-      ...storage,
-      open: (file, options, cb) => storage.open(file, options, (err, handle) => {
-        if (err) return cb(err)
-        openCount++
-        const close = (done) => { openCount--; handle.close(done) }
-        if (!isFailing || file !== runs.at(-1)) return cb(null, { ...handle, close })
-        close(() => cb(Object.assign(new Error(code), { code })))
-      })
-    }
     const index = open(log)
     await until(() => index.status().failure !== null)
-    t.equal(openCount, 0, 'while the failure lasts')
+    t.equal(state.openCount, 0, 'while the failure lasts')
     t.equal(index.status().failure?.code, code)
-    isFailing = false
+    state.isFailing = false
     log.scanned = 0
     await index.ready()
     t.equal(index.status().runs, runs.length)
     t.deepEqual(log.disk.list(), files)
     t.equal(compareMany(log, index, createRandom(4), 5), null)
     await index.close()
-    t.equal(openCount, 0)
+    t.equal(state.openCount, 0)
   })
 }
+
+tape('faults: work that is under way when runs can be opened at last builds none beside them', async (t) => {
+  const state = await makeFailing('EMFILE')
+  const { log, files, runs } = state
+  /** @type {Promise<void> | null} */
+  let ready = null
+  log.scanRaw = function (...args) {
+    state.isFailing = false
+    ready ??= index.ready()
+    return MemoryLog.prototype.scanRaw.apply(this, args)
+  }
+  const index = open(log)
+  await until(() => ready !== null)
+  await ready
+  t.equal(index.status().runs, runs.length)
+  t.deepEqual(log.disk.list(), files)
+  t.equal(compareMany(log, index, createRandom(4), 5), null)
+  await index.close()
+  t.equal(state.openCount, 0)
+})
