@@ -17,6 +17,8 @@ const CACHED_PAGES = 2048
 const HASHES = 2 ** 32
 /** So far from where an entry was guessed to be, it is looked for close by; then by halves. */
 const GUESSED = 8
+/** The cache begins with room for so many. */
+const PAGES_MIN = 16
 const PAGE_SHIFT = 12
 const PAGE_MASK = PAGE_SIZE - 1
 /** So many short hashes are read at once. */
@@ -29,42 +31,57 @@ const READ = Buffer.allocUnsafeSlow(HASHES_AT_ONCE * ENTRY_SIZE + PAGE_SIZE)
  * @typedef {import('./run-format').ValueSection} ValueSection
  * @typedef {import('@millrace/block-file').Storage} Storage
  * @typedef {import('@millrace/block-file').StorageHandle} StorageHandle
- * @typedef {{ bytes: Buffer, view: DataView }} Page
- * @typedef {{ page: Page, pages: Array<Page | undefined> | null, index: number }} Slot  `pages`: of the run whose page
- *   it has; null if it has none
  */
 
 const NONE = Buffer.alloc(0)
 
 /**
- * The pages that are in memory, of all runs. The one that was loaded first is the first to be read over: bytes of a
- * page are valid until the next one is read.
+ * The pages that are in memory, of all runs, side by side: a search looks at a few far from each other, and each object
+ * on the way to them would have to be fetched too. The one that was loaded first is the first to be read over: bytes of
+ * a page are valid until the next one is read.
  */
 class RunPages {
   #max
-  /** @type {Slot[]} */
-  #slots = []
+  /** Of each place: the places of the run whose page it has, and which one. @type {Array<Int32Array | null>} */
+  #owners = []
+  /** @type {number[]} */
+  #indexes = []
   #next = 0
+  bytes = Buffer.alloc(0)
+  view = new DataView(this.bytes.buffer)
 
   /** @param {number} max */
   constructor (max) {
     this.#max = max
   }
 
-  /** Gives a slot whose page may be read over, until the next call. @returns {Slot} */
+  /** Gives a place whose page may be read over, until the next call. @returns {number}  counted from 1 */
   take () {
-    if (this.#slots.length < this.#max) {
-      const bytes = Buffer.allocUnsafeSlow(PAGE_SIZE)
-      const page = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, PAGE_SIZE) }
-      const slot = { page, pages: null, index: 0 }
-      this.#slots.push(slot)
-      return slot
+    if (this.#owners.length < this.#max) {
+      if (this.#owners.length * PAGE_SIZE === this.bytes.length) this.#grow()
+      return this.#owners.push(null)
     }
-    const slot = this.#slots[this.#next]
+    const place = this.#next
     this.#next = (this.#next + 1) % this.#max
-    if (slot.pages !== null) slot.pages[slot.index] = undefined
-    slot.pages = null
-    return slot
+    const owner = this.#owners[place]
+    if (owner !== null) owner[this.#indexes[place]] = 0
+    this.#owners[place] = null
+    return place + 1
+  }
+
+  #grow () {
+    const count = Math.min(this.#max, Math.max(PAGES_MIN, 2 * this.#owners.length))
+    const bytes = Buffer.allocUnsafeSlow(count * PAGE_SIZE)
+    this.bytes.copy(bytes)
+    this.bytes = bytes
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  }
+
+  /** A place has a page of a run. @type {(place: number, places: Int32Array, index: number) => void} */
+  give (place, places, index) {
+    this.#owners[place - 1] = places
+    this.#indexes[place - 1] = index
+    places[index] = place
   }
 }
 
@@ -73,8 +90,8 @@ class Run {
   #handle
   #checksums
   #cache
-  /** @type {Array<Page | undefined>} */
-  #pages = []
+  /** Of its pages in the cache; 0 if one is not there. None before the first one. */
+  #places = new Int32Array(0)
   /** By path, once they are needed. @type {Array<{ shorts: Uint32Array, places: Uint32Array } | undefined>} */
   #fences = []
   /** @type {Uint32Array | null} */
@@ -116,21 +133,21 @@ class Run {
     this.losses = 'some'
   }
 
-  /** @param {number} index @returns {Page} */
+  /** Where a page begins in the cache. @param {number} index */
   #page (index) {
-    return this.#pages[index] ?? this.#load(index)
+    return (this.#places[index] || this.#load(index)) - 1 << PAGE_SHIFT
   }
 
-  /** @param {number} index @returns {Page} */
+  /** @param {number} index @returns {number}  its place */
   #load (index) {
-    const isThere = this.isOpen && index >= 0 && index < this.footer.dataSize / PAGE_SIZE
+    const count = this.footer.dataSize / PAGE_SIZE
+    const isThere = this.isOpen && index >= 0 && index < count
     if (!isThere) throw new DamagedRun(`there is no page ${index}`)
-    const slot = this.#cache.take()
-    this.#readPages(index, slot.page.bytes)
-    this.#pages[index] = slot.page
-    slot.pages = this.#pages
-    slot.index = index
-    return slot.page
+    if (this.#places.length === 0) this.#places = new Int32Array(count)
+    const place = this.#cache.take()
+    this.#readPages(index, this.#cache.bytes.subarray((place - 1) * PAGE_SIZE, place * PAGE_SIZE))
+    this.#cache.give(place, this.#places, index)
+    return place
   }
 
   /** @type {(index: number, target: Buffer) => void} as many as `target` has room for */
@@ -145,12 +162,14 @@ class Run {
 
   /** @param {number} offset  a multiple of 4 */
   #word (offset) {
-    return this.#page(offset >>> PAGE_SHIFT).view.getUint32(offset & PAGE_MASK, true)
+    const page = this.#page(offset >>> PAGE_SHIFT)
+    return this.#cache.view.getUint32(page + (offset & PAGE_MASK), true)
   }
 
   /** @param {number} offset  a multiple of 8 */
   #double (offset) {
-    return this.#page(offset >>> PAGE_SHIFT).view.getFloat64(offset & PAGE_MASK, true)
+    const page = this.#page(offset >>> PAGE_SHIFT)
+    return this.#cache.view.getFloat64(page + (offset & PAGE_MASK), true)
   }
 
   /**
@@ -163,12 +182,16 @@ class Run {
     if (offset >= end) return NONE
     const within = offset & PAGE_MASK
     const isInPage = within + end - offset <= PAGE_SIZE
-    if (isInPage) return this.#page(offset >>> PAGE_SHIFT).bytes.subarray(within, within + end - offset)
+    if (isInPage) {
+      const start = this.#page(offset >>> PAGE_SHIFT) + within
+      return this.#cache.bytes.subarray(start, start + end - offset)
+    }
     const bytes = Buffer.allocUnsafe(end - offset)
     for (let at = offset; at < end;) {
       const start = at & PAGE_MASK
       const count = Math.min(PAGE_SIZE - start, end - at)
-      this.#page(at >>> PAGE_SHIFT).bytes.copy(bytes, at - offset, start, start + count)
+      const page = this.#page(at >>> PAGE_SHIFT)
+      this.#cache.bytes.copy(bytes, at - offset, page + start, page + start + count)
       at += count
     }
     return bytes
@@ -222,7 +245,7 @@ class Run {
     const { start, count } = this.footer.keys[slot]
     if (count === 0) return -1
     const { shorts, places } = this.#fencesOf(slot)
-    const group = firstIndex(shorts.length, (index) => shorts[index] > short) - 1
+    const group = findGroup(shorts, short)
     if (group < 0) return -1
     const size = group === shorts.length - 1 ? count - group * GROUP_SIZE : GROUP_SIZE
     const entries = start + places[group]
@@ -349,9 +372,23 @@ class Run {
   async close () {
     if (!this.isOpen) return
     this.isOpen = false
-    this.#pages.length = 0
+    this.#places.fill(0)
     await promisesOf(this.#handle).close()
   }
+}
+
+/**
+ * The last group that begins with the hash or below it; -1 if none does. It is guessed, as an entry of a group is.
+ * @type {(shorts: Uint32Array, short: number) => number}
+ */
+function findGroup (shorts, short) {
+  let group = Math.floor(short / HASHES * shorts.length)
+  for (let left = GUESSED; left > 0; left--) {
+    if (group >= 0 && shorts[group] > short) group--
+    else if (group + 1 < shorts.length && shorts[group + 1] <= short) group++
+    else return group
+  }
+  return firstIndex(shorts.length, (index) => shorts[index] > short) - 1
 }
 
 /** @type {(count: number, isAfter: (index: number) => boolean) => number} count if there is none */
