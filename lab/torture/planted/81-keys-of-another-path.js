@@ -5,6 +5,6 @@ exports.why = 'records that match are not found'
 exports.oracle = 'conditions'
 exports.patches = [{
   file: 'packages/index/lib/recent-keys.js',
-  find: 'this.#tables[cover.slot].get(short)',
-  replace: 'this.#tables[0].get(short)'
+  find: 'this.#tables[cover.slot].get(hash)',
+  replace: 'this.#tables[0].get(hash)'
 }]

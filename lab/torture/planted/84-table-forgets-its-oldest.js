@@ -5,6 +5,6 @@ exports.why = 'its records do not conflict'
 exports.oracle = 'conditions'
 exports.patches = [{
   file: 'packages/index/lib/hash-table.js',
-  find: 'if (before[at + 1] >= least) this.set',
-  replace: 'if (before[at + 1] > least) this.set'
+  find: 'if (before[at + 2] >= least) this.#set',
+  replace: 'if (before[at + 2] > least) this.#set'
 }]

@@ -133,10 +133,12 @@ class Covering {
 
   /** @type {(steps: readonly Step[], each: readonly Step[] | null, needsRange: boolean) => number} */
   #slotOf (steps, each, needsRange) {
-    return this.#paths.findIndex((path) => {
+    for (let slot = 0; slot < this.#paths.length; slot++) {
+      const path = this.#paths[slot]
       const isEach = each === null ? path.each === null : path.each !== null && isSamePath(path.each, each)
-      return isEach && isSamePath(path.steps, steps) && (path.range || !needsRange)
-    })
+      if (isEach && isSamePath(path.steps, steps) && (path.range || !needsRange)) return slot
+    }
+    return -1
   }
 
   /** @type {(steps: readonly Step[], each: readonly Step[] | null, values: readonly Primitive[]) => Cover | null} */
@@ -221,7 +223,9 @@ function intersect (a, b) {
 
 /** @type {(a: readonly Step[], b: readonly Step[]) => boolean} */
 function isSamePath (a, b) {
-  return a.length === b.length && a.every((step, index) => step === b[index])
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  return at === a.length && at === b.length
 }
 
 /** Whether it has half of a surrogate pair. @param {string} text */

@@ -20,6 +20,8 @@ const HIGH_BITS = 0x80808080
 /** In characters. It needs no memory of its own. */
 const SHORT_TEXT_MAX = 256
 const UTF8_SIZE_MAX = 3
+/** So many characters are written one by one. */
+const KEY_TEXT_MAX = 64
 const shortText = Buffer.alloc(UTF8_SIZE_MAX * SHORT_TEXT_MAX)
 const shortWords = new DataView(shortText.buffer, shortText.byteOffset, shortText.length)
 
@@ -91,7 +93,7 @@ class Hasher {
 
   /** @param {string} text */
   hashText (text) {
-    if (text.length <= SHORT_TEXT_MAX) return this.hashBytes(shortWords, shortText, 0, shortText.write(text))
+    if (text.length <= SHORT_TEXT_MAX) return this.hashBytes(shortWords, shortText, 0, writeShort(text))
     const bytes = Buffer.from(text)
     this.hashBytes(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), bytes, 0, bytes.length)
   }
@@ -132,6 +134,22 @@ class Hasher {
     mixed = Math.imul(mixed ^ mixed >>> 15, P1)
     this.short = ((mixed ^ mixed >>> 16) & this.#mask) >>> 0
   }
+}
+
+/**
+ * Writes a text where short ones are. A call of `write` takes longer than to write a dozen characters.
+ * @param {string} text
+ * @returns {number}  its size
+ */
+function writeShort (text) {
+  const { length } = text
+  if (length > KEY_TEXT_MAX) return shortText.write(text)
+  for (let at = 0; at < length; at++) {
+    const code = text.charCodeAt(at)
+    if (code >= 0x80) return shortText.write(text)
+    shortText[at] = code
+  }
+  return length
 }
 
 /** @returns {Buffer} */

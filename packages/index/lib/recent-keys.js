@@ -165,14 +165,14 @@ class RecentKeys {
   // Keys of the record that is added.
 
   /** @type {KeySink['addKey']} */
-  addKey (slots, { short }) {
-    for (let index = 0; index < slots.length; index++) this.#set(slots[index], short)
+  addKey (slots, hasher) {
+    for (let index = 0; index < slots.length; index++) this.#set(slots[index], hasher)
   }
 
   /** @type {KeySink['addNumber']} */
-  addNumber (slots, value, { short }) {
+  addNumber (slots, value, hasher) {
     // Numbers of a path with ranges are no keys: a filter by them is not answered here.
-    for (const slot of slots) if (!this.#paths[slot].range) this.#set(slot, short)
+    for (const slot of slots) if (!this.#paths[slot].range) this.#set(slot, hasher)
   }
 
   addTime () {}
@@ -181,7 +181,7 @@ class RecentKeys {
     this.#odd = this.#next - 1
   }
 
-  /** @type {(slot: number, hash: number) => void} */
+  /** @type {(slot: number, hash: import('./posting-list').LongHash) => void} */
   #set (slot, hash) {
     // One append may have more than all others.
     if (this.#hashCount >= this.#hashesMax) return this.addOdd()
@@ -294,7 +294,7 @@ class RecentKeys {
   #newestOf (cover) {
     if (cover.kind === 'keys') {
       let newest = 0
-      for (const { short } of cover.hashes) newest = Math.max(newest, this.#tables[cover.slot].get(short))
+      for (const hash of cover.hashes) newest = Math.max(newest, this.#tables[cover.slot].get(hash))
       return this.#first + newest - 1
     }
     if (cover.kind === 'values') return Infinity
