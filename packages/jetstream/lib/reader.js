@@ -21,6 +21,8 @@ const RUN_COUNT_MAX = 4096
 const SINGLE_COUNT_MAX = 64
 /** A replica that is behind catches up within that time, or another one is asked. */
 const BEHIND_MS = 20
+/** After so many answers without a record that the leader has, the leader is asked for it. */
+const BEHIND_COUNT_MAX = 25
 
 /**
  * @typedef {import('./core').Core} Core
@@ -48,6 +50,8 @@ class StreamReader {
   /** Of a forward reader: the next piece, read while the user has the one before. @type {Ahead | null} */
   #ahead = null
   #puller
+  /** So many answers in a row lacked what the leader has. */
+  #behindCount = 0
   lost = { count: 0, size: 0 }
 
   /** @param {Core} core  @param {Range} range */
@@ -137,10 +141,17 @@ class StreamReader {
       const found = isShort ? await readSingles(core, from, end) : await core.ask('stream', () => this.#puller.pull(from, end, count))
       // What this log has deleted, a replica may still have.
       const records = core.erased.size === 0 ? found : found.filter(({ seq }) => !core.erased.has(seq))
-      if (found.length > 0) return { records, next: isShort ? end : found[found.length - 1].seq + 1 }
+      if (found.length > 0) {
+        this.#behindCount = 0
+        return { records, next: isShort ? end : found[found.length - 1].seq + 1 }
+      }
       // Everything up to the next one was deleted, or this replica is behind.
       const next = await findNext(core, from, stop)
       if (next > from) return { records, next }
+      if (++this.#behindCount > BEHIND_COUNT_MAX) {
+        const end = Math.min(stop, from + Math.min(count, SINGLE_COUNT_MAX))
+        return { records: await readAllFromLeader(core, from, end), next: end }
+      }
       await pause(BEHIND_MS)
     }
   }
@@ -233,6 +244,13 @@ async function readDirectly ({ connection, options: { stream } }, seq) {
   return data.length === 0 && headers?.code === 404 ? null : data
 }
 
+/** Where no replica catches up. @type {(core: Core, from: number, stop: number) => Promise<Found[]>} */
+async function readAllFromLeader (core, from, stop) {
+  const seqs = Array.from({ length: stop - from }, (_, index) => from + index)
+  const found = await Promise.all(seqs.map((seq) => readFromLeader(core, 'stream', seq)))
+  return found.flatMap((data, index) => data === null ? [] : [{ seq: seqs[index], data }])
+}
+
 /** @type {(core: Core, call: string, seq: number) => Promise<Buffer | null>} */
 async function readFromLeader (core, call, seq) {
   const message = await core.findMessage(call, { seq })
@@ -261,6 +279,8 @@ async function readRecord (core, seq) {
   return { data: Buffer.alloc(0), isDeleted: true }
 }
 
+exports.BEHIND_COUNT_MAX = BEHIND_COUNT_MAX
+exports.BEHIND_MS = BEHIND_MS
 exports.StreamReader = StreamReader
 exports.findNext = findNext
 exports.readRecord = readRecord

@@ -16,13 +16,11 @@ const { NUMBER, numberOf, wrap } = require('./failures')
 const { Messages } = require('./messages')
 const { Puller } = require('./pulling')
 const { mayDrop, mayExpire } = require('./opening')
-const { findNext } = require('./reader')
+const { BEHIND_COUNT_MAX, BEHIND_MS, findNext } = require('./reader')
 
 const MESSAGE_ID = /^([0-9a-f]{32})-(\d{1,16})(?:-[\w-]+)?$/
 /** How many records are read with one request. */
 const READ_COUNT = 1000
-/** A server that is behind catches up within that time. */
-const BEHIND_MS = 20
 /** Another record came first; or the server has seen this one. */
 const CONFLICTS = [10071, 10164, NUMBER.containsDuplicate]
 /** The log has to be opened again. */
@@ -157,19 +155,31 @@ class ShipTarget {
     const { state } = await this.#call(() => core.look('ship'))
     const stop = state.last_seq + 1
     const puller = new Puller(core)
+    let behindCount = 0
     for (let from = Math.max(1, state.first_seq); from < stop;) {
       signal?.throwIfAborted()
       const found = await this.#call(() => core.ask('ship', () => puller.pull(from, stop, READ_COUNT)))
       for (const { seq, data, message } of found) yield this.#toShipped(seq, message?.headers, data)
       if (found.length > 0) {
         from = found[found.length - 1].seq + 1
+        behindCount = 0
         continue
       }
       // The rest was deleted, or the server that was asked is behind.
       const next = await this.#call(() => findNext(core, from, stop))
-      if (next === from) await pause(BEHIND_MS)
+      const isBehind = next === from
       from = next
+      if (isBehind && ++behindCount <= BEHIND_COUNT_MAX) await pause(BEHIND_MS)
+      else if (isBehind) yield * await this.#readFromLeader(from++)
     }
+  }
+
+  /** @param {number} seq  that no replica has, for long */
+  async #readFromLeader (seq) {
+    const core = this.#core
+    const { connection: { manager }, options: { stream } } = core
+    const message = await this.#call(() => core.ask('ship', () => manager.streams.getMessage(stream, { seq })))
+    return message === null ? [] : [this.#toShipped(message.seq, message.header, message.data)]
   }
 
   /**

@@ -170,6 +170,31 @@ tape(`replicas: one that is behind leaves nothing out, seed ${seed}`, withFake(a
   // Each answer is that of another replica, and each lacks up to fifty records.
 }, { lag: () => random(50) }))
 
+for (const [title, range] of Object.entries({ short: { limit: 50 }, long: {}, reverse: { reverse: true } })) {
+  tape(`replicas: what none of them ever gets, the leader is asked for: ${title}`, withFake(async ({ t, open }) => {
+    const log = open({ replicas: 3 })
+    const all = Array.from({ length: 200 }, (_, n) => n)
+    await log.append(all)
+    await log.del([1, 150])
+    const left = all.filter((n) => n !== 0 && n !== 149)
+    const wanted = range.reverse ? left.reverse() : left.slice(0, range.limit)
+    t.deepEqual(await valuesOf(log, range), wanted)
+  }, { lag: () => Infinity }))
+}
+
+tape('replicas: what none of them ever gets, the check of what was shipped asks the leader for', async (t) => {
+  let lag = 0
+  const server = await startFakeServer({ lag: () => lag })
+  const source = await makeSource(50)
+  const target = JetStreamLog({ servers: server.url, stream: 'shipped', codec: jsonCodec, replicas: 3 })
+  const shipper = shipTo(source, target)
+  await shipper.drained()
+  lag = Infinity
+  await checkShipped(t, source, target, 50)
+  await closeAll(shipper, target, source)
+  server.close()
+})
+
 const CALLS = {
   append: (log) => log.append('d'),
   get: (log) => log.get(9),
