@@ -26,6 +26,8 @@ const READ_SIZE = 2 ** 20
 const GATHER_MS = 50
 // While there is nothing to send, a sink that can lose records is looked at so often.
 const CHECK_MS = 2000
+// Somebody waits in `ready`, so the log is not asked for a hold without end.
+const HOLD_ATTEMPTS = 5
 
 /**
  * @typedef {import('./reading').Entry} Entry
@@ -133,8 +135,8 @@ class LogForwarder {
   }
 
   /**
-   * Waits until the cursor is open. It fails with `ERR_LOG_LOCKED` if another forwarder holds the cursor; `err.holder`
-   * says who.
+   * Waits until the cursor is open, and the log keeps what comes after it. It fails with `ERR_LOG_LOCKED` if another
+   * forwarder holds the cursor; `err.holder` says who. If the log cannot `hold`, it fails after five tries.
    * @returns {Promise<void>}
    */
   ready () {
@@ -218,7 +220,7 @@ class LogForwarder {
       await cursor.write(position)
       // A power cut must not take where it began.
       if (saved.position === null) await cursor.sync()
-      await this.#progress.hold()
+      await this.#progress.hold(position.seq, this.#lifecycle.hasOpened ? Infinity : HOLD_ATTEMPTS)
     } catch (err) {
       await cursor.close().catch(() => {})
       throw err

@@ -3,6 +3,7 @@
 // its forwarders.
 
 const { performance } = require('node:perf_hooks')
+const { GaveUp } = require('./control')
 const { advance, proveUpTo } = require('./resume')
 
 const SYNC_MS = 1000
@@ -101,8 +102,9 @@ class Progress {
    * Tells the log which records are still needed. The one at the cursor is among them: it proves that the log is the
    * same one.
    * @param {number} [seq]
+   * @param {number} [attempts]  after so many it fails with what the log said
    */
-  async hold (seq = this.position.seq) {
+  async hold (seq = this.position.seq, attempts = Infinity) {
     if (!this.#holds) return
     await this.#retrier.until(async () => {
       try {
@@ -112,7 +114,9 @@ class Progress {
         if (err.code !== 'ERR_LOG_READ_ONLY' && err.code !== 'ERR_NOT_SUPPORTED') throw err
         this.#holds = false
       }
-    }, { isUrgent: true, isFatal: (err) => err.code === 'ERR_LOG_CLOSED' })
+    }, { isUrgent: true, isFatal: (err) => err.code === 'ERR_LOG_CLOSED', attempts }).catch((err) => {
+      throw err instanceof GaveUp ? err.cause : err
+    })
   }
 
   /** @param {Position} position */

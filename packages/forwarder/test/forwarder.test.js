@@ -363,6 +363,27 @@ tape('hold: a log that keeps records for its forwarders hears what is still need
   await log.close()
 })
 
+tape('hold: a log that cannot keep records fails ready, which waited as long as that', async (t) => {
+  const log = makeLog()
+  await fill(log, 10)
+  let [left, sent] = [Infinity, 0]
+  log.hold = async () => {
+    if (left-- > 0) throw Object.assign(new Error('no room'), { code: 'ENOSPC' })
+  }
+  const options = { sink: async (records) => { sent += records.length }, backoff: { minMs: 1, maxMs: 2 } }
+  const full = forward(log, options)
+  t.equal((await failureOf(() => full.ready())).code, 'ENOSPC')
+  t.deepEqual([sent, full.state.value], [0, 'closed'])
+  t.equal((await failureOf(() => full.drained())).code, 'ENOSPC')
+  await full.close()
+  left = 2
+  const again = forward(log, options)
+  await again.drained()
+  t.deepEqual([sent, again.reports.map(({ what }) => what)], [10, ['retry', 'retry', 'recovered']], 'one that passes does no harm')
+  await again.close()
+  await log.close()
+})
+
 tape('unref: the process ends while the forwarder waits, and otherwise goes on', async (t) => {
   const script = `
     const { OffsetLog } = require('@millrace/offset-log')
