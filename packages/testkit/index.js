@@ -4,7 +4,7 @@
 const { testCodec } = require('./lib/codec-suite')
 const { flip, garble, misdirect, replacements, splice, swap, truncate, zero } = require('./lib/damage')
 const { makeFilter, makeValue, runFilterCases } = require('./lib/filter-cases')
-const { failEachCall } = require('./lib/failing-disk')
+const { FailingDisk, failEachCall } = require('./lib/failing-disk')
 const { faultyStorage } = require('./lib/faulty-storage')
 const { testLog } = require('./lib/log-suite')
 const { collectThrown, testThrows } = require('./lib/log-suite/throwing')
@@ -42,6 +42,7 @@ exports.newPath = newPath
 exports.stopClock = stopClock
 exports.temporaryFolder = temporaryFolder
 exports.until = until
+exports.FailingDisk = FailingDisk
 exports.failEachCall = failEachCall
 exports.faultyStorage = faultyStorage
 exports.slowStorage = slowStorage

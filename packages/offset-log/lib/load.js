@@ -105,9 +105,10 @@ async function load (file, framing, signal) {
   const { blocks, durability, since } = file
   await promisesOf(blocks).ready()
   if (signal?.aborted) throw abortError('open', signal)
-  const { store, recovery } = await (blocks.flags === 'r' ? openToRead : openStore)(file, framing)
-  if (signal?.aborted) throw abortError('open', signal)
+  const { store, recovery } = await (blocks.flags === 'r' ? openSteadily : openStore)(file, framing)
+  // What is beside the log is closed with it from here on, whatever fails.
   file.store = store
+  if (signal?.aborted) throw abortError('open', signal)
   file.replacement.loaded(store)
   file.writtenSince = store.last
   const mayWrite = blocks.flags === 'r+' && !recovery?.damage.length && !recovery?.uncopied
@@ -139,14 +140,6 @@ function loadNew (file, framing, bytes) {
   if (durability.mode === 'always') blocks.reserve(store.reserveSize)
   since.set(store.last)
   durability.noteDurable(store.durableLast)
-}
-
-/** @type {typeof openSteadily} */
-async function openToRead (file, framing) {
-  const opened = await openSteadily(file, framing)
-  const { store } = opened
-  if (store.isLines) await store.follower.remember()
-  return opened
 }
 
 /**

@@ -298,7 +298,7 @@ class Log extends BaseLog {
   /** @param {(err: Error | null) => void} cb */
   _shutDown (cb) {
     if (this._abandoned !== null) return toCallback(this._abandoned, cb)
-    const { blocks, durability, follower, store, waitingStreams } = this._file
+    const { durability, follower, waitingStreams } = this._file
     this._openLog?.forget()
     follower?.close()
     waitingStreams.close()
@@ -306,11 +306,16 @@ class Log extends BaseLog {
       await this._indexing?.close()
       const finishing = this._isWritable ? durability.finish() : Promise.resolve()
       const failure = await finishing.then(() => null, (err) => err)
-      if (store?.isLines) await store.closeBeside()
-      await promisesOf(blocks).close()
+      await this._closeFiles()
       if (failure !== null) throw failure
     }
     toCallback(close(), cb)
+  }
+
+  async _closeFiles () {
+    const { blocks, store } = this._file
+    if (store?.isLines) await store.closeBeside()
+    await promisesOf(blocks).close()
   }
 
   /**
@@ -321,7 +326,7 @@ class Log extends BaseLog {
     abortable('open', signal, (err, recovery) => {
       if (!err || !signal.aborted) return this._loaded(err, recovery ?? null)
       // Waiting calls fail at once. Only `close` waits until opening has completed what it has begun to write.
-      this._abandoned = loading.catch(() => {}).then(() => promisesOf(this._file.blocks).close())
+      this._abandoned = loading.catch(() => {}).then(() => this._closeFiles())
       this._abandoned.catch(() => {})
       this._lifecycle.opened(err)
     }, (cb) => toCallback(loading, cb))
@@ -330,7 +335,7 @@ class Log extends BaseLog {
   /** @type {(err: Error | null, recovery: import('./load').Recovery | null) => void} */
   _loaded (err, recovery) {
     // Nothing will read the file, so it does not stay open until the user closes the log.
-    if (err) return this._file.blocks.close(() => this._lifecycle.opened(explainFolder(err, this.filename)))
+    if (err) return toCallback(this._closeFiles(), () => this._lifecycle.opened(explainFolder(err, this.filename)))
     this.recovery = recovery
     this._isWritable = this._readOnlyError('') === null
     const { codec, store } = this._file

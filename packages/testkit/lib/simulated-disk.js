@@ -291,7 +291,8 @@ class SimulatedDisk {
   /** @type {(folder: string, cb: Callback) => void} */
   _listFolder (folder, cb) {
     this._answer({ name: 'listFolder', path: folder }, cb, () => {
-      return this.list().filter((file) => path.dirname(file) === folder).map((file) => path.basename(file))
+      const inside = this.list().filter((file) => file.startsWith(`${folder}/`))
+      return [...new Set(inside.map((file) => file.slice(folder.length + 1).split('/')[0]))]
     })
   }
 

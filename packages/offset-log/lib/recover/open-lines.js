@@ -34,15 +34,22 @@ async function openLines (file) {
   const { blocks } = file
   const mark = await promisesOf(blocks).read(0, Math.min(blocks.size.value, MARK_SIZE))
   const store = new LinesStore(file, findFirstLine(mark))
-  if (blocks.flags === 'r') return { store, recovery: await read(store) }
-  const { sums, slots } = await openSums(store)
-  const checkpoints = new LinesCheckpoints(store, sums, slots)
   try {
-    return { store, recovery: await recover(store, checkpoints, slots) }
+    const recovery = await (blocks.flags === 'r' ? read(store) : openToWrite(store))
+    if (blocks.flags === 'r') await store.follower.remember()
+    return { store, recovery }
   } catch (err) {
-    await checkpoints.close().catch(() => {})
+    await store.closeBeside().catch(() => {})
     throw err
   }
+}
+
+/** @param {LinesStore} store */
+async function openToWrite (store) {
+  const { sums, slots } = await openSums(store)
+  const checkpoints = new LinesCheckpoints(store, sums, slots)
+  store.beside = checkpoints
+  return recover(store, checkpoints, slots)
 }
 
 /**
@@ -64,13 +71,13 @@ async function findEnd (store, fileSize, isOurs = false) {
  */
 async function read (store) {
   const sums = await openSumsToRead(store)
+  store.beside = sums?.pages ?? null
   // After the slots were read: what they say was written before.
   if (sums !== null) await toPromise((cb) => store.blocks.refresh(cb))
   const fileSize = store.blocks.size.value
   const found = await findEnd(store, fileSize)
   if (sums === null) return found
   store.usePages(sums.pages)
-  store.beside = sums.pages
   const { slots, slots: [newest] } = sums
   store.noted = newest ?? null
   if (newest === undefined) return found

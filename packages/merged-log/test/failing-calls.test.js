@@ -1,0 +1,94 @@
+'use strict'
+// Every call to the storage of slots and of a merged log fails in turn: what an append has promised is there, a read
+// that succeeds has all of it in order, and both go on once the storage works again.
+
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { collect, failEachCall, isLongRun } = require('@millrace/testkit')
+const { MergedLog, SlotLog } = require('..')
+
+const FOLDER = '/folder/slots'
+const TEXT = 'x'.repeat(100)
+const kinds = { checked: {}, lines: { framing: 'lines' }, limited: { slots: 1, maxSize: 1024 * 1024 } }
+
+const openSlot = (storage, options) => {
+  return SlotLog(FOLDER, { codec: jsonCodec, storage, segmentSize: 1000, cache: 0, ...options })
+}
+const openMerged = (storage) => MergedLog(FOLDER, { codec: jsonCodec, storage, cache: 0 })
+const numbersOf = async (log, options) => (await collect(log.stream(options))).map(({ value }) => value.n)
+
+/** What is wrong with the numbers that a read gave; undefined if nothing is. */
+function problemOf (numbers, acknowledged, tried) {
+  if (numbers.some((n, index) => index > 0 && numbers[index - 1] >= n)) return `out of order: ${numbers}`
+  const found = new Set(numbers)
+  const lost = acknowledged.filter((n) => !found.has(n))
+  if (lost.length > 0) return `lost ${lost} of ${acknowledged}`
+  const strange = numbers.filter((n) => n >= tried)
+  return strange.length > 0 ? `nobody appended ${strange}` : undefined
+}
+
+/** Appends and reads in two sessions; in the second one the storage is mended. */
+async function work (run, options) {
+  const { failing } = run
+  const acknowledged = []
+  let n = 0
+  const append = async (slot, count) => {
+    const values = Array.from({ length: count }, () => ({ time: 1.7e12 + n, n: n++, text: TEXT }))
+    const { err } = await run.did('append', () => slot.append(values))
+    if (!err) acknowledged.push(...values.map(({ n }) => n))
+  }
+  // One that has been open for long learns a moment later what was appended.
+  const look = async (call, name) => {
+    const merged = openMerged(failing.storage)
+    for (const reverse of [false, true]) {
+      const { value } = await call(name, () => numbersOf(merged, { reverse }))
+      const problem = value && problemOf(reverse ? value.reverse() : value, acknowledged, n)
+      if (problem) run.report(`${name}${reverse ? ', reverse' : ''}: ${problem}`)
+    }
+    await run.did('close the merged log', () => merged.close())
+  }
+  for (let session = 0; session < 2; session++) {
+    let slot = openSlot(failing.storage, options)
+    await append(slot, 6)
+    await look(run.did.bind(run), 'read')
+    await append(slot, 1)
+    await append(slot, 9)
+    await look(run.did.bind(run), 'read again')
+    await run.did('roll', () => slot.roll?.() ?? slot.log?.roll())
+    await append(slot, 2)
+    await run.did('sync', () => slot.sync())
+    if (session === 1) {
+      failing.isMended = true
+      await run.did('close, to open again', () => slot.close())
+      slot = openSlot(failing.storage, options)
+      const { err } = await run.did('append, mended', () => slot.append({ time: 1.7e12 + n, n: n++ }))
+      if (err) run.report(`append, mended: ${err.stack}`)
+      else acknowledged.push(n - 1)
+      await look(async (name, call) => ({ value: await run.must(name, call) }), 'read, mended')
+    }
+    await run.did('close', () => slot.close())
+  }
+  return { acknowledged, tried: n }
+}
+
+async function examine (run, disk, where, { acknowledged, tried }) {
+  const merged = openMerged(disk.storage)
+  const numbers = await run.must(`read ${where}`, () => numbersOf(merged))
+  // Only the last second of appends may be lost by a power cut.
+  const kept = where === 'in a new process' ? acknowledged : []
+  const problem = numbers && problemOf(numbers, kept, tried)
+  if (problem) run.report(`${where}: ${problem}`)
+  await merged.close()
+}
+
+for (const [name, options] of Object.entries(kinds)) {
+  tape(`slots: whatever call fails, what was promised is read in order, and all goes on: ${name}`, async (t) => {
+    const runs = await failEachCall({
+      work: (run) => work(run, options),
+      examine,
+      step: isLongRun ? 1 : 211,
+      report: (problem) => t.fail(problem)
+    })
+    t.ok(runs > 60, `${runs} runs`)
+  })
+}
