@@ -180,11 +180,17 @@ class Ledger {
     return { count: this.commits.length, deletions }
   }
 
+  /**
+   * A call has failed that would have written all that waits. Those who wait may be told so only later.
+   * @param {number} at
+   */
+  failWaiting (at) {
+    for (const commit of this.commits.filter(isWaiting)) commit.failedAt = at
+  }
+
   /** @returns {ReturnType<Ledger['mark']>}  the same of what copies all that is in the log now */
   markAnswered () {
-    const waiting = this.commits.findIndex((commit) => {
-      return !commit.known.isEver && commit.failedAt === NEVER && commit.droppedAt === NEVER
-    })
+    const waiting = this.commits.findIndex(isWaiting)
     return { ...this.mark(), count: waiting === -1 ? this.commits.length : waiting }
   }
 
@@ -300,6 +306,11 @@ function signatureOf ({ commits }) {
   return commits.map(({ commit, records, isOptional, isRequired }) => {
     return `${commit.index}${isOptional ? '?' : ''}${isRequired ? '!' : ''}` + records.map(({ status }) => status[0]).join('')
   }).join()
+}
+
+/** Whether nobody knows yet if it was written. @param {Commit} commit */
+function isWaiting ({ known, failedAt, droppedAt }) {
+  return !known.isEver && failedAt === NEVER && droppedAt === NEVER
 }
 
 exports.Ledger = Ledger

@@ -200,6 +200,7 @@ class Performance {
 
   _noteAppended (commit, entries, seq) {
     commit.known.note(this._at)
+    commit.failedAt = NEVER
     entries[entries.length - 1].seq = seq
     const other = this.ledger.show(entries[entries.length - 1], seq, this._at)
     if (other && this._framing.hasUniqueSeqs) throw new Violation('seq given twice', `record ${entries.at(-1).id} is at ${seq}, as record ${other.id} was`)
@@ -232,6 +233,7 @@ class Performance {
       this._trace(() => `${this._at}:     ${name}: ${err.code}`)
       const mayWait = err.code === 'ERR_LOG_NOT_READY'
       if (!mayWait) this._session.hasFailed = true
+      if (!mayWait) this.ledger.failWaiting(this._at)
       if (!mayWait && !mayFail) throw new Violation('wrong answer', `${name} fails, though no fault was injected: ${err.stack}`)
       return null
     }
