@@ -4,6 +4,7 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
+const { performance } = require('node:perf_hooks')
 const tape = require('tape')
 const { canonicalCodec } = require('@millrace/binary-codec')
 const { fileStorage } = require('@millrace/block-file')
@@ -173,6 +174,39 @@ tape('index: a record that is deleted while a stream holds it is not delivered',
     if (value.n === 3) await log.del([seqs[4], seqs[9]])
   }
   t.deepEqual(found, [0, 1, 2, 3, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
+  await log.close()
+})
+
+tape('index: a read of candidates ends beside a program that deletes all the time', async (t) => {
+  const [wanted, victims] = [[], []]
+  const { storage } = new SimulatedDisk()
+  let isSlow = false
+  const open = (file, options, cb) => storage.open(file, options, (err, handle) => {
+    if (err) return cb(err)
+    // Reads that take so long do not block, so deletions run meanwhile.
+    const readSync = (...args) => {
+      for (const began = performance.now(); isSlow && performance.now() - began < 1.1;);
+      return handle.readSync(...args)
+    }
+    cb(null, { ...handle, readSync })
+  })
+  const index = { ...fakeIndex(() => 1, new Map()), parts: () => [{ seqs: [...wanted] }][Symbol.iterator]() }
+  const log = OffsetLog('/log', {
+    codec: jsonCodec, cache: 0, fsync: 'never', storage: { ...storage, open }, index: { open: () => index }
+  })
+  for (let n = 0; n < 100; n++) {
+    const others = Array.from({ length: 9 }, () => ({ key: 2, text: 'x'.repeat(1800) }))
+    const [seq, ...rest] = await log.append([{ key: 1 }, ...others], { seqs: true })
+    wanted.push(seq)
+    victims.push(...rest)
+  }
+  isSlow = true
+  const reading = collect(log.stream({ where: { path: 'key', equals: 1 } }))
+  let hasEnded = false
+  reading.finally(() => { hasEnded = true })
+  while (!hasEnded && victims.length > 0) await log.del(victims.pop())
+  t.ok(hasEnded, `it ends before all others are deleted: ${victims.length} are left`)
+  t.deepEqual((await reading).map(({ seq }) => seq), wanted)
   await log.close()
 })
 

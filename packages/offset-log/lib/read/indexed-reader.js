@@ -92,6 +92,8 @@ class IndexedReader {
   #run = null
   /** What is delivered is copied there. @type {Buffer} */
   #buffer = NO_BYTES
+  /** So many are read at once: fewer after a deletion meanwhile, or beside many of them a read would have no end. */
+  #countMax = COUNT_MAX
   #slice = new TimeSlice()
 
   /**
@@ -216,11 +218,16 @@ class IndexedReader {
   #readAll (logEnd, again, cb) {
     const { blocks, lifecycle } = this.#file
     const { rewriteCount } = blocks
-    const run = new CopiedRun(Math.min(this.#seqs.length, COUNT_MAX), this.#buffer)
-    this.#copy(run, logEnd, (passedCount) => {
+    const count = Math.min(this.#seqs.length, this.#countMax)
+    const run = new CopiedRun(count, this.#buffer)
+    this.#copy(run, count, logEnd, (passedCount) => {
       this.#buffer = run.buffer
       // What was read first may have been deleted while the rest was read.
-      if (rewriteCount !== blocks.rewriteCount && !lifecycle.isClosed) return again()
+      if (rewriteCount !== blocks.rewriteCount && !lifecycle.isClosed) {
+        this.#countMax = Math.ceil(count / 2)
+        return again()
+      }
+      this.#countMax = Math.min(2 * this.#countMax, COUNT_MAX)
       this.#seqs = this.#seqs.slice(passedCount)
       if (run.count > 0) {
         this.#run = run
@@ -234,17 +241,17 @@ class IndexedReader {
   }
 
   /**
-   * Copies candidates into a run: as many as it takes, up to one that cannot be read.
-   * @type {(run: CopiedRun, logEnd: number, done: (passedCount: number) => void) => void} `passedCount`: how many were
-   *   copied, or are not there
+   * Copies the first candidates into a run: as many as it takes, up to one that cannot be read.
+   * @type {(run: CopiedRun, count: number, logEnd: number, done: (passedCount: number) => void) => void} `passedCount`:
+   *   how many were copied, or are not there
    */
-  #copy (run, logEnd, done) {
+  #copy (run, count, logEnd, done) {
     const seqs = this.#seqs
     let passedCount = 0
     trampoline((next) => {
-      if (passedCount === seqs.length || run.hasEnough) return done(passedCount)
+      if (passedCount === count || run.hasEnough) return done(passedCount)
       const seq = seqs[passedCount]
-      const left = seqs.length - passedCount
+      const left = count - passedCount
       const { peek } = this.#file.store
       const isFound = seq < logEnd && peek.find(seq)
       if (isFound) run.copy(seq, peek.bytes, peek.start, peek.end, left)
