@@ -16,7 +16,7 @@ const { createObservable } = require('./lib/observable')
 const { atExit } = require('./lib/process-exit')
 const { abortable, abortError, onAbort, parseSignal } = require('./lib/abort')
 const { escapeControls } = require('./lib/text')
-const { Turns, inLanes } = require('./lib/turns')
+const { Turns, endAll, inLanes } = require('./lib/turns')
 const { pause, TimeSlice } = require('./lib/yielding')
 
 /** @template T @typedef {import('./lib/callbacks').Callback<T>} Callback */
@@ -49,6 +49,7 @@ exports.oldUntil = oldUntil
 exports.ClockWatch = ClockWatch
 exports.Turns = Turns
 exports.inLanes = inLanes
+exports.endAll = endAll
 exports.pause = pause
 exports.TimeSlice = TimeSlice
 exports.SyncBudget = SyncBudget

@@ -47,5 +47,25 @@ async function inLanes (items, laneCount, visit) {
   await Promise.all(Array.from({ length: laneCount }, run))
 }
 
+/**
+ * Does the steps of an end one after the other, each of them even if one before it has failed: otherwise what only a
+ * later one closes or unlocks would stay so.
+ * @param {Array<() => unknown>} steps  may return promises
+ * @returns {Promise<void>}  fails as the first step did that failed
+ */
+async function endAll (steps) {
+  /** @type {unknown[]} */
+  const failures = []
+  for (const step of steps) {
+    try {
+      await step()
+    } catch (err) {
+      failures.push(err)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
+}
+
 exports.Turns = Turns
+exports.endAll = endAll
 exports.inLanes = inLanes

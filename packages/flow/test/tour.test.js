@@ -74,6 +74,14 @@ tape('tour: actions run one after the other, or a few at the same time', async (
   t.deepEqual([most, seen.slice(2)], [2, [1, 2, 3, 4]])
   t.equal(await flow.inLanes([7, 8, 9, 10], 1, visit).catch((err) => err.message), 'seven')
   t.notOk(seen.includes(8), 'nothing begins after a failure')
+
+  const ended = []
+  const end = (name) => async () => {
+    ended.push(name)
+    if (name !== 'last') throw new Error(name)
+  }
+  t.equal(await flow.endAll([end('one'), end('two'), end('last')]).catch((err) => err.message), 'one')
+  t.deepEqual(ended, ['one', 'two', 'last'], 'each step of an end is done')
 })
 
 tape('tour: the option signal ends a call', async (t) => {

@@ -60,7 +60,7 @@ class RunFolder {
         else if (!this.#host.isReadOnly) this.#discarded.add(name)
       }
     } catch (err) {
-      for (const run of runs) if (!known.includes(run)) await run.close().catch(() => {})
+      for (const run of runs) if (!known.includes(run)) await run.close()
       throw err
     }
     for (const name of names.filter((name) => UNFINISHED_NAME.test(name))) this.#discarded.add(name)
@@ -95,7 +95,7 @@ class RunFolder {
       if (run.losses === 'unknown' && await this.#host.erasedCountAt(run.footer.last) === 0) run.losses = 'none'
       return run
     } catch (/** @type {any} */ err) {
-      await run?.close().catch(() => {})
+      await run?.close()
       // The writer of the log may have merged it meanwhile.
       if (err instanceof DamagedRun || err instanceof SyntaxError || MISSING.includes(err.code)) return null
       // Its range is scanned, or indexed again: the others are still of use.
@@ -225,7 +225,7 @@ class RunFolder {
       for (const run of runs) onDamaged(run)
       return null
     } finally {
-      for (const copy of copies) await copy.close().catch(() => {})
+      for (const copy of copies) await copy.close()
     }
   }
 
@@ -307,7 +307,7 @@ class RunFolder {
   discard (runs) {
     for (const run of runs) {
       this.#discarded.add(run.name)
-      const closing = run.close().catch(() => {}).finally(() => this.#closing.delete(closing))
+      const closing = run.close().finally(() => this.#closing.delete(closing))
       this.#closing.add(closing)
     }
   }

@@ -6,7 +6,7 @@ const { nextTick } = require('node:process')
 const { BlockFile, NewFile, fileStorage, removeFiles, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse, reasonOf } = require('@millrace/errors')
 const {
-  abortable, callbackOrPromise, createObservable, describe, Lifecycle, promisesOf, toCallback
+  abortable, callbackOrPromise, createObservable, describe, endAll, Lifecycle, promisesOf, toCallback
 } = require('@millrace/flow')
 const { Appender } = require('./appender')
 const { BaseLog } = require('./base-log')
@@ -302,20 +302,17 @@ class Log extends BaseLog {
     this._openLog?.forget()
     follower?.close()
     waitingStreams.close()
-    const close = async () => {
-      await this._indexing?.close()
-      const finishing = this._isWritable ? durability.finish() : Promise.resolve()
-      const failure = await finishing.then(() => null, (err) => err)
-      await this._closeFiles()
-      if (failure !== null) throw failure
-    }
-    toCallback(close(), cb)
+    toCallback(endAll([
+      () => this._indexing?.close(),
+      () => this._isWritable ? durability.finish() : null,
+      () => this._closeFiles()
+    ]), cb)
   }
 
-  async _closeFiles () {
+  /** Closes the log's file, which unlocks it, and what is beside it. */
+  _closeFiles () {
     const { blocks, store } = this._file
-    if (store?.isLines) await store.closeBeside()
-    await promisesOf(blocks).close()
+    return endAll([() => store?.isLines ? store.closeBeside() : null, () => promisesOf(blocks).close()])
   }
 
   /**

@@ -4,7 +4,7 @@
 const path = require('node:path')
 const { nextTick } = require('node:process')
 const { LogError, misuse } = require('@millrace/errors')
-const { abortable, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
+const { abortable, callbackOrPromise, describe, endAll, toCallback } = require('@millrace/flow')
 const { BaseLog, parseAppend, parseFlush, sizeOf } = require('@millrace/offset-log/composing')
 const { Appending } = require('./appending')
 const { Upkeep } = require('./upkeep')
@@ -280,16 +280,15 @@ class Log extends BaseLog {
   async #closeSegments () {
     const { segments, options: { place } } = this.#core
     if (segments.count === 0) return
-    try {
-      await this._indexing?.close()
-      await this.#following?.close()
-      await this._appender.settled()
-      await this.#upkeep.stop()
-      await this.#retention.stop()
-      await this.#core.end()
-    } finally {
-      await place.close()
-    }
+    await endAll([
+      () => this._indexing?.close(),
+      () => this.#following?.close(),
+      () => this._appender.settled(),
+      () => this.#upkeep.stop(),
+      () => this.#retention.stop(),
+      () => this.#core.end(),
+      () => place.close()
+    ])
   }
 
   /** @type {(name: string) => any} a LogError, or null */
