@@ -38,6 +38,8 @@ class Log extends BaseLog {
   #upkeep
   /** Of a log opened for reading. @type {Following | null} */
   #following = null
+  /** If opening failed or was aborted: resolves once it has ended and all is closed. @type {Promise<void> | null} */
+  #abandoned = null
 
   /** @param {string | URL} givenPath  @param {import('./options').SegmentedLogOptions} [options] */
   constructor (givenPath, options) {
@@ -51,7 +53,7 @@ class Log extends BaseLog {
     const work = {
       append: (records, cb, givesSeqs) => log.#append(records, cb, givesSeqs),
       delete: (seqs, cb) => toCallback(log.#inPlace(() => deleteRecords({ core, upkeep }, seqs)), cb),
-      shutDown: (cb) => toCallback(log.#closeSegments(), cb),
+      shutDown: (cb) => toCallback(log.#abandoned ?? log.#closeSegments(), cb),
       writeError: (name) => log.#writeError(name),
       checkCanWriteNow: (name, mayBeClosed) => core.segments.last.sink?.checkCanWriteNow(name, mayBeClosed),
       within: (call, options) => log.#within(call, options),
@@ -95,7 +97,8 @@ class Log extends BaseLog {
     const { lifecycle } = this.#core
     abortable('open', parsed.signal, (err) => {
       // The newest segment may still be opening.
-      if (err) opening.then(() => this.#closeSegments(), () => {}).catch(() => {})
+      if (err) this.#abandoned = opening.then(() => this.#closeSegments(), () => {})
+      this.#abandoned?.catch(() => {})
       lifecycle.opened(err)
     }, (cb) => toCallback(opening, cb))
   }

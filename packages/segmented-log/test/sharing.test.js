@@ -7,13 +7,15 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SimulatedDisk, collect, failureOf, newPath, until } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, newPath, slowStorage, until } = require('@millrace/testkit')
 const { SegmentedLog, listSegments } = require('..')
 
 const CHILD = path.join(__dirname, 'follower-child.js')
 const COUNT = 40
+const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
 
 async function start (folder, segmentSize = 40_000) {
   const child = fork(CHILD, [folder, String(segmentSize)])
@@ -230,4 +232,26 @@ tape('sharing: a writer that was killed loses nothing, and the next one goes on'
   t.ok(expected >= last)
   await log.close()
   t.deepEqual(fs.readdirSync(folder).filter((name) => !/^writer$|Z\.log(\.cut-\d+)?$/.test(name)), [], 'nothing is left behind')
+})
+
+tape(`sharing: whoever closes a log whose opening was aborted can open it again at once (seed ${seed})`, async (t) => {
+  const folder = newPath('logs')
+  const log = SegmentedLog(folder, { codec: jsonCodec })
+  for (let n = 0; n < 100; n++) await log.append({ n })
+  await log.close()
+  const random = createRandom(seed)
+  for (let round = 0; round < 30; round++) {
+    const controller = new AbortController()
+    const { signal } = controller
+    const aborted = SegmentedLog(folder, { codec: jsonCodec, storage: slowStorage(fileStorage, random), signal })
+    for (let left = random(250); left > 0; left--) await new Promise(setImmediate)
+    controller.abort()
+    await aborted.ready().catch(({ code }) => { if (code !== 'ABORT_ERR') t.fail(`round ${round}: ${code}`) })
+    await aborted.close()
+    const again = SegmentedLog(folder, { codec: jsonCodec })
+    const count = await again.count().catch(({ message }) => message)
+    if (count !== 100) t.fail(`round ${round}: ${count}`)
+    await again.close()
+  }
+  t.pass('30 times')
 })
