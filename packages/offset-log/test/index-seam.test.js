@@ -180,12 +180,12 @@ tape('index: a record that is deleted while a stream holds it is not delivered',
 tape('index: a read of candidates ends beside a program that deletes all the time', async (t) => {
   const [wanted, victims] = [[], []]
   const { storage } = new SimulatedDisk()
-  let isSlow = false
+  const state = { isSlow: false, hasEnded: false }
   const open = (file, options, cb) => storage.open(file, options, (err, handle) => {
     if (err) return cb(err)
     // Reads that take so long do not block, so deletions run meanwhile.
     const readSync = (...args) => {
-      for (const began = performance.now(); isSlow && performance.now() - began < 1.1;);
+      for (const began = performance.now(); state.isSlow && performance.now() - began < 1.1;);
       return handle.readSync(...args)
     }
     cb(null, { ...handle, readSync })
@@ -200,12 +200,11 @@ tape('index: a read of candidates ends beside a program that deletes all the tim
     wanted.push(seq)
     victims.push(...rest)
   }
-  isSlow = true
+  state.isSlow = true
   const reading = collect(log.stream({ where: { path: 'key', equals: 1 } }))
-  let hasEnded = false
-  reading.finally(() => { hasEnded = true })
-  while (!hasEnded && victims.length > 0) await log.del(victims.pop())
-  t.ok(hasEnded, `it ends before all others are deleted: ${victims.length} are left`)
+  reading.finally(() => { state.hasEnded = true })
+  while (!state.hasEnded && victims.length > 0) await log.del(victims.pop())
+  t.ok(state.hasEnded, `it ends before all others are deleted: ${victims.length} are left`)
   t.deepEqual((await reading).map(({ seq }) => seq), wanted)
   await log.close()
 })
