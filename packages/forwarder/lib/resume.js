@@ -105,11 +105,15 @@ function createPoint (step, seq, crc, proof) {
 }
 
 /** @type {(log: any, fresh: Position, position: Position) => Promise<Resumption>} `fresh`: says which log it is now */
-function resumeText (log, { log: logId, epoch, from }, position) {
+async function resumeText (log, { log: logId, epoch, from }, position) {
   const isSame = position.log === logId && (epoch === null || position.epoch === epoch)
   // A batch that was begun may have other lines now.
   const end = isSame ? position.end : null
-  return provePosition(log, { ...position, from, end, log: logId, epoch: epoch ?? position.epoch ?? null })
+  const known = { ...position, from, end, log: logId, epoch: epoch ?? position.epoch ?? null }
+  const { position: found, problem } = await provePosition(log, known)
+  // What was sent before it had an id names the cursor instead; so must what comes after that.
+  const keepsName = position.log === null && position.step > 0 && found.seq !== -1
+  return { position: keepsName ? { ...found, log: null } : found, problem }
 }
 
 /**

@@ -179,3 +179,27 @@ tape('text: a forwarder that began before the first line was there names its log
   await writer.close()
   await target.close()
 })
+
+tape('text: what was shipped of a file without .sums is shipped on once there are some', async (t) => {
+  const file = newPath('events.jsonl')
+  fs.writeFileSync(file, lines(0, 30))
+  const target = makeLog({}, newPath('target'))
+  const ship = async (log) => {
+    const shipper = shipTo(log, target, { batch: { count: 7 } })
+    await shipper.drained()
+    t.equal((await shipper.verify()).isSame, true)
+    await shipper.close()
+    return kindsOf(shipper)
+  }
+  const reader = openLines(file, 'r')
+  await ship(reader)
+  await reader.close()
+  for (const next of [30, 31]) {
+    const writer = openLines(file)
+    await writer.append({ n: next })
+    t.deepEqual(await ship(writer), [])
+    await writer.close()
+  }
+  t.deepEqual((await collect(target.stream({ seqs: false }))).map(({ value }) => value.n), range(0, 32))
+  await target.close()
+})

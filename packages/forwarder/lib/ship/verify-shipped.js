@@ -4,6 +4,7 @@
 
 const crypto = require('node:crypto')
 const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
+const { isText } = require('../log-watch')
 const { targetOf } = require('./log-target')
 const { textOf } = require('./text-of')
 
@@ -169,12 +170,13 @@ async function verifyShipped (log, target, options = {}) {
 }
 
 /**
- * A log without an id was shipped under that of its cursor.
+ * A log without an id was shipped under that of its cursor. A text may have got an id since.
  * @type {(log: any, last: ShippedRecord | null) => Promise<string | null>}
  */
 async function findOwner (log, last) {
   const { id = null } = await log.stats()
-  return id ?? last?.log ?? null
+  const shipped = last?.log ?? null
+  return isText(log) ? shipped ?? id : id ?? shipped
 }
 
 /**
