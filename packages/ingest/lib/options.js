@@ -72,8 +72,8 @@ const SERVER = Object.freeze({
  * @property {number} stallMs  ms after which a reader that takes nothing is disconnected; 30,000 by default
  * @property {number} heartbeatMs  ms after which a live stream without events gets an event `cursor`; 15,000 by default
  * @property {number} idempotencyKeys  how many idempotency keys are remembered at most; 1,000,000 by default
- * @property {number} idempotencyMs  ms for which a key is remembered at least, which begin anew when the server starts;
- *   24 hours by default
+ * @property {number} idempotencyMs  ms for which a key is remembered at least, which begin anew when the server starts,
+ *   for the keys whose records the log still has; 24 hours by default
  */
 
 /**

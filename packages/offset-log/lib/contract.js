@@ -334,7 +334,8 @@
 
 /**
  * @typedef {object} Waiting  what waits to be appended
- * @property {number} pendingSize  The bytes of all appends that have not called back.
+ * @property {number} pendingSize  The bytes of all appends that have not called back: of records, each at least 1;
+ *   in a log of one file, of their frames, too. What an append itself takes in memory does not count.
  * @property {boolean} needsDrain  True while more than 1 MiB waits, or more than half of `maxPendingSize` if that is
  *   less: a caller that does not await its appends should then await `drained`.
  */
