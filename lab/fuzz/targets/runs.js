@@ -50,6 +50,7 @@ exports.prepare = (seed, library) => makeBases(seed, BASE_COUNT, library)
 exports.make = (random, bases) => {
   const base = bases[random(bases.length)]
   const isForged = random(3) === 0
+  const isBuilt = random(4) === 0
   const others = [...base.files, ...base.older, ...base.older, ...bases[random(bases.length)].files]
   const files = base.files.map((file) => ({ ...file }))
   for (let left = 1 + (random(3) === 0 ? random(3) : 0); left > 0; left--) {
@@ -65,10 +66,12 @@ exports.make = (random, bases) => {
       log: base.seed,
       files: files.map(({ name, bytes }) => [name, bytes.length]),
       isForged,
-      isBuilt: random(4) === 0,
+      isBuilt,
       tuning: {
         recordsMax: 20 + random(200), fanOut: 2 + random(7), waitMs: 1,
-        sieveRunsMin: 3, cachedPages: 1 + random(4)
+        sieveRunsMin: 3,
+        // Who merges runs with fewer pages than it reads at once reads them again for each key.
+        cachedPages: (isBuilt ? 16 : 1) + random(4)
       },
       pick: random(2 ** 30),
       isSteady: false
