@@ -3,6 +3,7 @@
 
 const fs = require('node:fs')
 const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { createRandom, inQuickRuns, newPath } = require('@millrace/testkit')
@@ -100,6 +101,37 @@ tape('index: a reader whose file was seen to be cut, and has other records there
   }
   await indexed.close()
   await plain.close()
+})
+
+tape('index: a reader whose file is copied over by another one, as long, answers as one without an index', async (t) => {
+  const file = newPath('events.log')
+  const other = newPath('others.log')
+  const options = { framing: 'offset32', codec: jsonCodec }
+  for (const [path, type] of [[file, 'a'], [other, 'b']]) {
+    const log = OffsetLog(path, options)
+    await log.append(Array.from({ length: 300 }, (_, n) => ({ n: 1000 + n, type })))
+    await log.close()
+  }
+  let isOver = false
+  // A look has just seen the file cut. It looks for a copy of its end, and at the file once more.
+  const open = (path, how, cb) => {
+    if (path.endsWith('.tail') && !isOver) {
+      isOver = true
+      fs.copyFileSync(other, file)
+    }
+    fileStorage.open(path, how, cb)
+  }
+  const storage = { ...fileStorage, open }
+  const indexed = OffsetLog(file, { ...options, flags: 'r', storage, index: createIndex(['type']) })
+  await indexed.ready()
+  await indexed.index.ready()
+  const count = (type) => indexed.count({ where: { path: 'type', equals: type } })
+  t.deepEqual([await count('a'), await count('b')], [300, 0])
+  fs.truncateSync(file, 100)
+  await indexed.refresh()
+  t.ok(isOver)
+  t.deepEqual([await count('a'), await count('b')], [0, 300])
+  await indexed.close()
 })
 
 tape('index: an index of the time after a backup is not believed', async (t) => {

@@ -260,12 +260,11 @@ class Follower {
     const hasProgress = this.#rewriting.size !== size
     if (hasProgress) this.#rewriting = { size, atMs: now }
     const waitedMs = now - this.#rewriting.atMs
-    // If there is no copy, the bytes may have just been restored: look once more.
-    const isHopeless = await isThere(this.#file, TAIL_SUFFIX) ? waitedMs > TAIL_MS_MAX : !hasProgress
-    if (isHopeless) {
-      this.#mayDiffer = true
-      throw shrunkError(this.#file, size)
-    }
+    const hasCopy = await isThere(this.#file, TAIL_SUFFIX)
+    // If there is no copy, the bytes may have just been restored: look once more. Or another file is copied over it.
+    const isHopeless = hasCopy ? waitedMs > TAIL_MS_MAX : !hasProgress
+    if (!hasCopy || isHopeless) this.#mayDiffer = true
+    if (isHopeless) throw shrunkError(this.#file, size)
     await pause(TAIL_POLL_MS)
   }
 
