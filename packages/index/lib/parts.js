@@ -7,14 +7,17 @@ const { DamagedRun } = require('./run-format')
 const { Run } = require('./run')
 const { findInBlock, findInRun, isSelective, ordinalsOf } = require('./search')
 const { Passing } = require('./sieve')
+const { ArrayWalk, END } = require('./walks')
 
 /** The first part has few candidates, no more than are wanted; each further one has twice as many. */
 const FIRST_COUNT = 32
 const COUNT_MAX = 1024
+const NOTHING = new ArrayWalk([])
 
 /**
  * @typedef {import('./coverage').Coverage} Coverage
  * @typedef {import('./cover').Cover} Cover
+ * @typedef {import('./walks').Walk} Walk
  * @typedef {{ seqs: number[] }} Candidates  in the order of the read
  * @typedef {{ from: number, to: number }} Scan  `to` is not in it
  * @typedef {Candidates | Scan} Part
@@ -31,7 +34,7 @@ const COUNT_MAX = 1024
 class Piece {
   /**
    * @param {number} end  where the read is after it
-   * @param {Iterator<number> | null} found  seqs, or ordinals if there is a run; null: the range must be scanned
+   * @param {Walk | null} found  seqs, or ordinals if there is a run; null: the range must be scanned
    * @param {Run | null} run
    */
   constructor (end, found, run) {
@@ -89,12 +92,12 @@ class Parts {
     else this.#from = seq + 1
   }
 
-  /** @type {(piece: Piece, from: Iterator<number>, target: number[]) => void} */
+  /** @type {(piece: Piece, from: Walk, target: number[]) => void} */
   #takeSeqs (piece, from, target) {
     try {
       while (target.length < this.#room) {
-        const { done, value } = from.next()
-        if (done) {
+        const value = from.next()
+        if (value === END) {
           this.#finish(piece)
           return
         }
@@ -139,7 +142,7 @@ class Parts {
     const at = this.#reverse ? this.#to : this.#from
     const passed = this.#passing.pass(at, this.#reverse)
     const endAt = (/** @type {number} */ seq) => this.#reverse ? Math.max(seq, this.#from) : Math.min(seq, this.#to)
-    if (passed !== at) return (this.#piece = new Piece(endAt(passed), [][Symbol.iterator](), null))
+    if (passed !== at) return (this.#piece = new Piece(endAt(passed), NOTHING, null))
     const { segment, from, to } = coverage.at(this.#reverse ? at - 1 : at)
     return this.#lookInto(segment, endAt(this.#reverse ? from : to))
   }
@@ -165,22 +168,22 @@ class Parts {
     return this.#piece
   }
 
-  /** @type {(block: Block, cover: Cover) => Iterator<number> | null} */
+  /** @type {(block: Block, cover: Cover) => Walk | null} */
   #seqsInBlock (block, cover) {
     const found = findInBlock(block, cover)
     if (found === null || !isSelective(found.length + block.odd.length, block.count)) return null
     const all = block.odd.length === 0 ? found : [...new Set([...found, ...block.odd])].sort((a, b) => a - b)
     const seqs = all.map((ordinal) => block.seqs[ordinal]).filter((seq) => seq >= this.#from && seq < this.#to)
-    return (this.#reverse ? seqs.reverse() : seqs)[Symbol.iterator]()
+    return new ArrayWalk(this.#reverse ? seqs.reverse() : seqs)
   }
 
-  /** @type {(run: Run, cover: Cover) => Iterator<number> | null} */
+  /** @type {(run: Run, cover: Cover) => Walk | null} */
   #ordinalsInRun (run, cover) {
     const found = findInRun(run, cover)
     if (!isSelective(found.expected + run.odd.length, run.records)) return null
-    if (found.count + run.odd.length === 0) return [][Symbol.iterator]()
+    if (found.count + run.odd.length === 0) return NOTHING
     const wanted = { low: run.ordinalFrom(this.#from), high: run.ordinalFrom(this.#to), reverse: this.#reverse }
-    return ordinalsOf(run, found, wanted)[Symbol.iterator]()
+    return ordinalsOf(run, found, wanted)
   }
 }
 

@@ -128,6 +128,7 @@ function varintSize (value) {
  * @typedef {object} Source  where bytes are read
  * @property {number} records  of the run
  * @property {(offset: number, size: number) => Buffer} read  less if the data ends there; valid until the next read
+ * @property {(offset: number) => number} byteAt  0 after the end of the data
  */
 
 /** A list in a run. Block 0 has the newest ones. */
@@ -209,7 +210,7 @@ class PostingList {
 
   /** @param {number} ordinal */
   hasBit (ordinal) {
-    return (this.#source.read(this.#start + (ordinal >> 3), 1)[0] >> (ordinal & 7) & 1) === 1
+    return (this.#source.byteAt(this.#start + (ordinal >> 3)) >> (ordinal & 7) & 1) === 1
   }
 
   /** Block 0 has the last bits. @param {number} block @param {Uint32Array} target */

@@ -197,6 +197,13 @@ class Run {
     return bytes
   }
 
+  /** The same of one byte; 0 after the end. @param {number} offset */
+  byteAt (offset) {
+    if (offset >= this.footer.dataSize) return 0
+    const page = this.#page(offset >>> PAGE_SHIFT)
+    return this.#cache.bytes[page + (offset & PAGE_MASK)]
+  }
+
   /** @type {(offset: number, count: number) => Uint32Array} */
   #words (offset, count) {
     const bytes = this.read(offset, count * WORD_SIZE)

@@ -1,8 +1,8 @@
 'use strict'
 // Which records of one run, or of one block, may fulfil a filter. It gives their ordinals in the order of the read.
 
-const { firstIndex } = require('./run')
 const { ordered } = require('./sorting')
+const { ArrayWalk, CommonWalk, ListWalk, drain } = require('./walks')
 
 /** If more of the records are candidates, to read all of them is faster. */
 const SHARE_MAX = 0.04
@@ -16,6 +16,7 @@ const COMPARED_MIN = 16
  * @typedef {import('./run').Run} Run
  * @typedef {import('./block').Block} Block
  * @typedef {import('./posting-list').PostingList} PostingList
+ * @typedef {import('./walks').Walk} Walk
  * @typedef {{ section: import('./run-format').ValueSection, first: number, end: number }} ValueRange
  *
  * @typedef {object} Found  what a run has for a cover
@@ -100,87 +101,44 @@ function isSelective (expected, records) {
  * @param {Run} run
  * @param {Found} found
  * @param {{ low: number, high: number, reverse: boolean }} wanted  ordinals from `low` on and below `high`
- * @returns {Iterable<number>}
+ * @returns {Walk}
  */
 function ordinalsOf (run, found, wanted) {
   const { odd } = run
   if (odd.length === 0) return walk(run, found, wanted)
   const isWanted = (/** @type {number} */ ordinal) => ordinal >= wanted.low && ordinal < wanted.high
-  const all = ordered([...walk(run, found, { ...wanted, reverse: false }), ...odd].filter(isWanted))
-  return wanted.reverse ? all.reverse() : all
+  const others = drain(walk(run, found, { ...wanted, reverse: false }), [])
+  return walkArray([...others, ...odd].filter(isWanted), wanted)
 }
 
-/** @type {(run: Run, found: Found, wanted: { low: number, high: number, reverse: boolean }) => Iterable<number>} */
+/** @type {(ordinals: number[], wanted: { reverse: boolean }) => Walk} */
+function walkArray (ordinals, { reverse }) {
+  const all = ordered(ordinals)
+  return new ArrayWalk(reverse ? all.reverse() : all)
+}
+
+/** @type {(run: Run, found: Found, wanted: { low: number, high: number, reverse: boolean }) => Walk} */
 function walk (run, found, wanted) {
-  if (isOneList(found)) return walkList(found.lists[0], wanted)
+  if (isOneList(found)) return new ListWalk(found.lists[0], wanted)
   if (found.all.length > 0) {
     const [first, second] = found.all
     const ordinals = walk(run, first, wanted)
     const isCompared = second !== undefined && isOneList(second) && first.count >= COMPARED_MIN
-    return isCompared ? keepMembers(ordinals, new Members(second.lists[0])) : ordinals
+    return isCompared ? new CommonWalk(ordinals, second.lists[0]) : ordinals
   }
-  const all = collect(run, found, wanted, [])
-  return wanted.reverse ? ordered(all).reverse() : ordered(all)
+  return walkArray(collect(run, found, wanted, []), wanted)
 }
 
 /** @type {(run: Run, found: Found, wanted: { low: number, high: number }, target: number[]) => number[]} */
 function collect (run, { singles, lists, ranges, any }, { low, high }, target) {
   const add = (/** @type {number} */ ordinal) => { if (ordinal >= low && ordinal < high) target.push(ordinal) }
   for (const ordinal of singles) add(ordinal)
-  for (const list of lists) for (const ordinal of walkList(list, { low, high, reverse: false })) target.push(ordinal)
+  for (const list of lists) drain(new ListWalk(list, { low, high, reverse: false }), target)
   for (const { section, first, end } of ranges) {
     for (let index = first; index < end; index++) add(run.valueOrdinal(section, index))
   }
-  for (const part of any) for (const ordinal of walk(run, part, { low, high, reverse: false })) target.push(ordinal)
+  for (const part of any) drain(walk(run, part, { low, high, reverse: false }), target)
   return target
-}
-
-/** @type {(list: PostingList, wanted: { low: number, high: number, reverse: boolean }) => Iterable<number>} */
-function * walkList (list, { low, high, reverse }) {
-  const { blockCount, blockSize } = list
-  const block = new Uint32Array(blockSize)
-  // A block has none above its newest, and only those above the newest of the next one.
-  const first = firstIndex(blockCount - 1, (index) => list.newestOf(index + 1) < high)
-  const end = firstIndex(blockCount, (index) => list.newestOf(index) < low)
-  for (let step = 0; step < end - first; step++) {
-    const count = list.readBlock(reverse ? first + step : end - 1 - step, block)
-    for (let at = 0; at < count; at++) {
-      const ordinal = block[reverse ? at : count - 1 - at]
-      if (ordinal >= low && ordinal < high) yield ordinal
-    }
-  }
-}
-
-/** Says whether an ordinal is in a list, fast if they come in order. */
-class Members {
-  #list
-  #block
-  #index = -1
-  #count = 0
-
-  /** @param {PostingList} list */
-  constructor (list) {
-    this.#list = list
-    this.#block = new Uint32Array(list.hasBits ? 0 : list.blockSize)
-  }
-
-  /** @param {number} ordinal */
-  has (ordinal) {
-    const list = this.#list
-    if (list.hasBits) return list.hasBit(ordinal)
-    const index = firstIndex(list.blockCount - 1, (index) => list.newestOf(index + 1) < ordinal)
-    if (index !== this.#index) {
-      this.#count = list.readBlock(index, this.#block)
-      this.#index = index
-    }
-    const at = firstIndex(this.#count, (at) => this.#block[at] <= ordinal)
-    return at < this.#count && this.#block[at] === ordinal
-  }
-}
-
-/** @type {(ordinals: Iterable<number>, members: Members) => Iterable<number>} */
-function * keepMembers (ordinals, members) {
-  for (const ordinal of ordinals) if (members.has(ordinal)) yield ordinal
 }
 
 /**
@@ -245,9 +203,9 @@ function countInRun (run, cover, wanted) {
     if (typeof found === 'number') {
       if (found >= low && found < high) unsure.push(found)
     } else if (found.id === null) {
-      for (const ordinal of walkList(found, { low, high, reverse: false })) unsure.push(ordinal)
+      drain(new ListWalk(found, { low, high, reverse: false }), unsure)
     } else if (found.id.low === hash.low && found.id.high === hash.high) {
-      sure += isWhole ? found.count : [...walkList(found, { low, high, reverse: false })].length
+      sure += isWhole ? found.count : drain(new ListWalk(found, { low, high, reverse: false }), []).length
     }
   }
   return { sure, unsure: ordered(unsure) }
