@@ -56,7 +56,9 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
 
 /**
  * @typedef {import('./range').RangeReader} RangeReader
- * @typedef {Pick<RangeReader, 'next' | 'isDone' | 'lost' | 'applyFilter' | 'rewindTo' | 'stopKeepingBytes'>} Reader
+ * @typedef {Pick<RangeReader, 'next' | 'isDone' | 'lost' | 'applyFilter' | 'rewindTo' | 'stopKeepingBytes'> &
+ *   Releasing} Reader
+ * @typedef {{ release?: () => void }} Releasing  no more is read, and nothing that it has delivered is used any more
  * @typedef {(err: Error | null, reader?: Reader) => void} OpenedRange
  * @typedef {(file: LogFile, range: import('./range').Range, cb: OpenedRange) => void} OpenRange  the range is the
  *   reader's own from then on

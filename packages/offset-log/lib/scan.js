@@ -38,6 +38,7 @@ function scan (file, range, onRecords, cb, open = file.openRange ?? openRange) {
       }
     }
     eachRun(reader, { end: file.logEnd, codec: file.codec, signal: range.signal, onRun }, (err) => {
+      reader.release?.()
       if (err) cb(err)
       else cb(null, { lost: reader.lost })
     })

@@ -291,6 +291,7 @@ class RecordStream {
   #finish (end) {
     this.#end = end
     this.#records = null
+    this.#reader?.release?.()
     if (this.#forgetSignal !== null) this.#forgetSignal()
     if (end === true) this.#answer(end)
     else setImmediate(() => this.#answer(end))
