@@ -165,13 +165,14 @@ class Indexing {
     if (index === null) return await compact()
     const { store } = this.#file
     index.compacting()
-    try {
-      return await compact()
-    } finally {
-      await index.compacted(this.#file.store !== store).catch((err) => {
-        throw notRemoved('compact: the log is compacted', this.#folder, err)
-      })
-    }
+    const compacting = compact()
+    await compacting.catch(() => {})
+    await index.compacted(this.#file.replacement.readable !== store).catch(async (err) => {
+      // Why the compaction itself has failed is more important.
+      await compacting
+      throw notRemoved('compact: the log is compacted', this.#folder, err)
+    })
+    return await compacting
   }
 
   /**

@@ -119,7 +119,7 @@ async function copyRest (file, compactor, onProgress) {
     await compactor.finish()
     await replaceFile(file, syncedSince)
   } finally {
-    replacement.end(file.store)
+    if (!replacement.hasFailed) replacement.end(file.store)
   }
   durability.noteDurable(file.writtenSince)
 }
@@ -130,7 +130,13 @@ async function copyRest (file, compactor, onProgress) {
  */
 async function replaceFile (file, copiedSince) {
   const { blocks, durability, replacement } = file
-  const before = /** @type {CheckedStore} */ (file.store)
+  const { reservation } = /** @type {CheckedStore} */ (file.store)
+  const open = async () => {
+    const { store } = await openChecked(file, await readBytes(blocks))
+    // Reserved and lost positions are the same as before.
+    store.reservation = reservation
+    file.store = store
+  }
   // From here on readers wait, so that each read is in one file.
   replacement.begin()
   /** @type {Error | null} */
@@ -146,15 +152,27 @@ async function replaceFile (file, copiedSince) {
     failure = /** @type {Error} */ (err)
   }
   try {
-    const { store } = await openChecked(file, await readBytes(blocks))
-    // Reserved and lost positions are the same as before.
-    store.reservation = before.reservation
-    file.store = store
-  } catch (err) {
+    await open()
+  } catch (/** @type {any} */ err) {
     failure ??= /** @type {Error} */ (err)
+    // What the store knows is of the old file.
+    replacement.fail(err, openLater(file, open))
   }
   // Poison before anything can be appended.
   if (failure) throw durability.poison(failure)
+}
+
+/**
+ * Opens the new file for reads that come later: nothing is appended to it.
+ * @type {(file: LogFile, open: () => Promise<void>) => (cb: Done) => void}
+ */
+function openLater (file, open) {
+  /** @type {Promise<void> | null} */
+  let opening = null
+  return (cb) => {
+    opening ??= open().then(() => file.replacement.end(file.store)).finally(() => { opening = null })
+    toCallback(opening, cb)
+  }
 }
 
 /** @param {string} path */

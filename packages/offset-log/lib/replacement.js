@@ -3,7 +3,7 @@
 // writer has made.
 //
 //     open ──> sealed ──> switching ──> renaming
-//       └──────────────────^  └──> failed ──> switching
+//       └──────────────────^  └────────────┴──> failed ──> switching
 //
 // - open: the log is read and written
 // - sealed: reads go on. `appendSync` and `flushSync` are refused, so that nothing is missing in the copy
@@ -11,8 +11,8 @@
 // - renaming: the new file has the name, or may get it at any time
 // - failed: the old file is closed, and the new one cannot be opened. Each read tries that again
 //
-// Each state but failed ends in open, with the new file or with the old one. Only maintenance.js, for the log that
-// writes, and follower.js, for one that is only read, change the state.
+// Each state ends in open, with the new file or with the old one; failed does once the new one could be opened. Only
+// maintenance.js, for the log that writes, and follower.js, for one that is only read, change the state.
 
 const { nextTick } = require('node:process')
 const { atExit } = require('@millrace/flow')
@@ -90,7 +90,9 @@ class Replacement {
    */
   fail (err, retry) {
     this.#state = 'failed'
+    this.readable = null
     this.#retry = retry
+    this.#forgetExit()
     this.#release(err)
   }
 

@@ -7,8 +7,10 @@ const tape = require('tape')
 const { toPromise } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { verify } = require('@millrace/repair')
+const { createIndex } = require('@millrace/index')
 const {
-  SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, isLongRun, newPath, temporaryFolder, until
+  FailingDisk, SimulatedDisk, collect, createRandom, failureOf, inQuickRuns, isLongRun, newPath, temporaryFolder,
+  until
 } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { openRange, parseRange } = require('../lib/range')
@@ -572,3 +574,46 @@ tape('compact: a reader that is opened afterwards, with an end from before, meet
   t.deepEqual(faults.slice(0, 3), [])
   await log.close()
 })
+
+for (const index of [undefined, createIndex(['n'])]) {
+  const how = index === undefined ? 'without' : 'with'
+  tape(`compact: whatever call fails, reads find all records, also if the new file could not be read at once (${how} an index)`, async (t) => {
+    const before = new SimulatedDisk()
+    const open = (storage) => OffsetLog('/folder/log', { codec: jsonCodec, storage, index })
+    const made = open(before.storage)
+    const values = Array.from({ length: 1000 }, (_, n) => ({ n: n % 100, text: 'x'.repeat(50) }))
+    const seqs = await made.append(values, { seqs: true })
+    await made.del(seqs.filter((_, n) => n % 2 === 0))
+    const wanted = seqs.filter((_, n) => n % 2 === 1)
+    await made.index?.ready()
+    await made.close()
+    const poisoned = []
+    for (const span of [1, Infinity]) {
+      for (let at = 0, isOver = false; !isOver; at++) {
+        const state = { isCompacting: false }
+        const failing = new FailingDisk({ code: 'EIO', at, span, counts: () => state.isCompacting }, before)
+        const log = open(failing.storage)
+        await log.ready()
+        await log.index?.ready()
+        state.isCompacting = true
+        const failure = await failureOf(() => log.compact())
+        isOver = failing.callCount <= at
+        failing.isMended = true
+        const where = `call ${at} fails ${span} times (${failing.failed[0]}), ${failure?.code}`
+        if (failure?.code === 'ERR_LOG_POISONED') poisoned.push(failing.failed[0])
+        try {
+          const found = await collect(log.stream({ values: false }))
+          if (String(found) !== String(wanted)) t.fail(`${where}: ${found.length} records`)
+          for (const seq of [wanted[0], wanted[250], wanted[499]]) await log.get(seq)
+          const count = await log.count({ where: { path: 'n', equals: 7 } })
+          if (count !== 10) t.fail(`${where}: a count of ${count}`)
+        } catch (err) {
+          t.fail(`${where}: ${err.stack}`)
+        }
+        await log.close().catch(() => {})
+        if (failing.leaked.length > 0) t.fail(`${where}: left open: ${failing.leaked}`)
+      }
+    }
+    t.ok(poisoned.some((call) => call.startsWith('readSync log ')), `poisoned by ${poisoned}`)
+  })
+}
