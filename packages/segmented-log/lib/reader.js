@@ -70,8 +70,8 @@ class SegmentedReader {
   #inner = null
   /** The generation of `#segment` that `#inner` reads. */
   #generation = -1
-  /** Whether the range of `#inner` ends where the log ended when the reader began. */
-  #isBounded = false
+  /** Where the range of `#inner` ends because the log ended there when it was opened; Infinity if it does not. */
+  #boundedTo = Infinity
   #run = new GlobalRun()
   /** The run that `#run` shows. @type {RecordRun | null} */
   #innerRun = null
@@ -156,7 +156,8 @@ class SegmentedReader {
     this.#withSource((err, source, done) => {
       if (err || !source) return done(err)
       const isOpen = this.#inner !== null && this.#generation === this.#segment.generation
-      if (isOpen) this.#read(logEnd, done)
+      // That of a live stream reads on: the rest of the segment was appended before it was sealed.
+      if (isOpen && logEnd <= this.#boundedTo) this.#read(logEnd, done)
       else this.#openInner(source, (err) => err ? done(err) : this.#read(logEnd, done), logEnd)
     }, (err, run) => {
       const { reverse, skipsRetained } = this.#range
@@ -227,7 +228,7 @@ class SegmentedReader {
       if (err || !reader) return cb(inSegment(err, segment))
       this.#inner = reader
       this.#generation = generation
-      this.#isBounded = isBounded
+      this.#boundedTo = isBounded ? logEnd : Infinity
       cb(null)
     })
   }
@@ -279,7 +280,7 @@ class SegmentedReader {
     const localEnd = logEnd - segment.base
     // The end that the log had when the reader began may be amid a chunk of a file that was written anew.
     const isSealed = segment.next !== null
-    const isEndKnown = segment.keptUntilMs === null && !this.#isBounded
+    const isEndKnown = segment.keptUntilMs === null && this.#boundedTo === Infinity
     const sealedEnd = isEndKnown ? Math.min(localEnd, end) : end
     inner.next(isSealed ? sealedEnd : localEnd, (err, run) => {
       if (err || !run) return cb(inSegment(err, segment))

@@ -300,3 +300,34 @@ for (const framing of ['checked', 'lines']) {
     })
   }
 }
+
+for (const framing of ['checked', 'lines']) {
+  tape(`readers: a live stream misses nothing of a segment that is sealed before it comes to it: ${framing}`, async (t) => {
+    const log = SegmentedLog(FOLDER, { storage: new SimulatedDisk().storage, framing })
+    await log.ready()
+    const append = (count) => log.append(Array.from({ length: count }, () => Buffer.from('x'.repeat(60))), { seqs: true })
+    const [gt] = await append(1)
+    await log.roll()
+    const expected = await append(3)
+    const { openRange } = log._file
+    let callCount = 0
+    log._file.openRange = (file, range, cb) => openRange(file, range, (err, reader) => {
+      const next = reader.next.bind(reader)
+      // The second call enters the second segment, with the end that the log had at the first one.
+      reader.next = (logEnd, cb) => ++callCount === 2 ? seal().then(() => next(logEnd, cb)) : next(logEnd, cb)
+      cb(err, reader)
+    })
+    const seal = async () => {
+      expected.push(...await append(5))
+      await log.roll()
+      expected.push(...await append(2))
+    }
+    const found = []
+    for await (const seq of log.stream({ gt, values: false, live: true })) {
+      found.push(seq)
+      if (seq === expected.at(-1)) break
+    }
+    t.deepEqual(found, expected)
+    await log.close()
+  })
+}
