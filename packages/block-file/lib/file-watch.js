@@ -32,6 +32,8 @@ class FileWatch {
   #isBusy = false
   #isAnnounced = false
   #isClosed = false
+  /** How often it began to listen: only the last watcher counts, and an earlier one may come later. */
+  #listenCount = 0
   #lastMs = 0
   /** The file's state at the last look. */
   #state = ''
@@ -66,9 +68,10 @@ class FileWatch {
 
   #listen () {
     const { storage, path } = this.#file
+    const count = ++this.#listenCount
     storage.watch?.(path, () => this.#hear(), (err, watcher) => {
       if (err || !watcher) return
-      if (this.#isClosed) return watcher.close()
+      if (this.#isClosed || count !== this.#listenCount) return watcher.close()
       this._watcher = watcher
       if (watcher.isTrusted) this._pollMs = RARE_POLL_MS
       // The file may have changed before the watch began.

@@ -156,3 +156,20 @@ tape('refresh: a file that was cut off gives no bytes from before', async (t) =>
   t.equal(await read(0, 7), '0123xyz')
   await close()
 })
+
+tape('watch: one that begins late, after it was begun anew, is closed, and the last one counts', async (t) => {
+  const answers = []
+  let openCount = 0
+  const watched = await createWatched({
+    watch: (path, onEvent, cb) => answers.push(() => {
+      openCount++
+      cb(null, { isTrusted: true, close: () => { openCount-- } })
+    })
+  })
+  watched.watch.restart()
+  t.equal(answers.length, 2)
+  for (const answer of answers) answer()
+  t.equal(openCount, 1)
+  await watched.close()
+  t.equal(openCount, 0)
+})
