@@ -5,6 +5,6 @@ exports.why = 'the end of the log is in the page cache when the power goes, thou
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/offset-log.js',
-  find: 'const finishing = this._isWritable ? durability.finish() : Promise.resolve()',
-  replace: 'const finishing = Promise.resolve()'
+  find: '() => this._isWritable ? durability.finish() : null,',
+  replace: ''
 }]
