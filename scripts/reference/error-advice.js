@@ -285,6 +285,12 @@ exports.groups = [
           'or by a program that appended plain bytes. `cause` is the error that the codec threw.',
         todo: 'Find the program that wrote the record. `onCorrupt: \'skip\'` reads on, and counts such records.'
       },
+      ERR_INDEX_BUILDER: {
+        means: 'The builder of an index has ended, failed, said nothing for 30 s, or opened another log than the index is of. ' +
+          '`cause` is its error, if there is one. Answers are right, and the thread that writes the log builds the index now.',
+        todo: 'It is the `failure` of `index.status()`. Correct what the message says. A builder is used again once the log ' +
+          'is opened with a new one.'
+      },
       ERR_VIEW_REDUCE: {
         means: 'The function `reduce` of a view threw, which is the `cause`, or returned undefined or a promise. `seq` is that ' +
           'of the record. The view has nothing from there on.',

@@ -45,6 +45,8 @@ exports.codes = Object.freeze({
   ERR_CODEC_DECODE: 'the bytes of a record could not be decoded',
   ABORT_ERR: 'the signal of the call was aborted; the code and the name are those of Node.js',
 
+  ERR_INDEX_BUILDER: 'the builder of an index has failed, or reads another log; the thread that writes the log builds the index now',
+
   ERR_VIEW_REDUCE: 'the function reduce of a view threw, or returned undefined or a promise; seq says at which record',
   ERR_VIEW_STALE: 'a view must be built again, and its log has dropped the first records',
   ERR_VIEW_CLOSED: 'the view was closed before the call, or before what was waited for',

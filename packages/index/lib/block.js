@@ -21,6 +21,18 @@ const DENSE_GAP = 32
 
 /**
  * @typedef {import('./hash').Hasher} Hasher
+ * @typedef {Pick<KeyColumn, 'short' | 'low' | 'high' | 'ordinals'>} KeyPart
+ * @typedef {Pick<ValueColumn, 'values' | 'ordinals'>} ValuePart
+ * @typedef {{ records: number, odd: number } & Counts} Mark  how far a block was filled
+ *
+ * @typedef {object} BlockPart  what was added to a block, in arrays of its own
+ * @property {number} to
+ * @property {boolean} isSealed
+ * @property {Float64Array<ArrayBuffer>} seqs
+ * @property {number[]} odd
+ * @property {KeyPart[]} keys
+ * @property {Array<ValuePart | null>} numbers
+ * @property {Array<ValuePart | null>} times
  * @typedef {{ short: number, low: number, high: number }} Hash
  * @typedef {{ min: number, max: number }} Interval  both are inside
  * @typedef {{ keys: number[], numbers: number[], times: number[] }} Counts  by path
@@ -55,6 +67,23 @@ class KeyColumn {
     this.low[at] = low
     this.high[at] = high
     this.ordinals[at] = ordinal
+  }
+
+  /** @param {number} from @returns {KeyPart} */
+  copyFrom (from) {
+    const copyOf = (/** @type {Uint32Array<ArrayBuffer>} */ column) => column.slice(from, this.count)
+    const [short, low, high] = [this.short, this.low, this.high].map(copyOf)
+    return { short, low, high, ordinals: copyOf(this.ordinals) }
+  }
+
+  /** Adds what another block has, whose arrays it may keep. @param {KeyPart} part */
+  take ({ short, low, high, ordinals }) {
+    this.short = joined(this.short, this.count, short)
+    this.low = joined(this.low, this.count, low)
+    this.high = joined(this.high, this.count, high)
+    this.ordinals = joined(this.ordinals, this.count, ordinals)
+    this.#room = this.short.length
+    this.count += short.length
   }
 
   /**
@@ -143,6 +172,18 @@ class ValueColumn {
     this.ordinals[this.count++] = ordinal
   }
 
+  /** @param {number} from @returns {ValuePart} */
+  copyFrom (from) {
+    return { values: this.values.slice(from, this.count), ordinals: this.ordinals.slice(from, this.count) }
+  }
+
+  /** As that of a KeyColumn. @param {ValuePart} part */
+  take ({ values, ordinals }) {
+    this.values = joined(this.values, this.count, values)
+    this.ordinals = joined(this.ordinals, this.count, ordinals)
+    this.count += values.length
+  }
+
   /** @param {readonly Interval[]} intervals @returns {number[]}  ordinals, ascending, each once */
   find (intervals) {
     const { values, ordinals, count } = this
@@ -206,7 +247,7 @@ class Block {
 
   /** Begins a record: what is added then are its keys. @param {number} seq */
   begin (seq) {
-    if (this.count === this.seqs.length) this.seqs = grown(this.seqs, 2 * this.count)
+    if (this.count === this.seqs.length) this.seqs = grown(this.seqs, Math.max(ROOM_MIN, 2 * this.count))
     this.seqs[this.count++] = seq
     this.to = seq + 1
   }
@@ -238,6 +279,39 @@ class Block {
     if (this.odd[this.odd.length - 1] !== ordinal) this.odd.push(ordinal)
   }
 
+  /** @returns {Mark} */
+  get mark () {
+    return { records: this.count, odd: this.odd.length, ...this.counts }
+  }
+
+  /** What was added since. @param {Mark} mark @returns {BlockPart} */
+  copySince ({ records, odd, keys, numbers, times }) {
+    return {
+      to: this.to,
+      isSealed: this.isSealed,
+      seqs: this.seqs.slice(records, this.count),
+      odd: this.odd.slice(odd),
+      keys: this.keys.map((column, slot) => column.copyFrom(keys[slot])),
+      numbers: this.numbers.map((column, slot) => column && column.copyFrom(numbers[slot])),
+      times: this.times.map((column, slot) => column && column.copyFrom(times[slot]))
+    }
+  }
+
+  /** Adds what was added to a block in another thread, which was as this one is. @param {BlockPart} part */
+  take ({ to, isSealed, seqs, odd, keys, numbers, times }) {
+    this.seqs = joined(this.seqs, this.count, seqs)
+    this.count += seqs.length
+    for (const ordinal of odd) this.odd.push(ordinal)
+    for (let slot = 0; slot < keys.length; slot++) {
+      this.keys[slot].take(keys[slot])
+      const [numberPart, timePart] = [numbers[slot], times[slot]]
+      if (numberPart !== null) this.numbers[slot]?.take(numberPart)
+      if (timePart !== null) this.times[slot]?.take(timePart)
+    }
+    this.to = to
+    this.isSealed ||= isSealed
+  }
+
   /** How much is in each column. @returns {Counts} */
   get counts () {
     const countOf = (/** @type {{ count: number } | null} */ column) => column === null ? 0 : column.count
@@ -264,6 +338,22 @@ function grown (array, room) {
   const larger = /** @type {T} */ (new /** @type {any} */ (array.constructor)(room))
   larger.set(array)
   return larger
+}
+
+/**
+ * What an array has, and then another one, with room for more. An empty one becomes the other.
+ * @template {Uint32Array | Float64Array} T
+ * @param {T} array
+ * @param {number} count  of what it has
+ * @param {T} more
+ * @returns {T}
+ */
+function joined (array, count, more) {
+  if (count === 0) return more
+  const size = count + more.length
+  const target = size <= array.length ? array : grown(array, Math.max(size, 2 * count))
+  target.set(more, count)
+  return target
 }
 
 exports.GROWN_PART = GROWN_PART

@@ -4,6 +4,7 @@
 // pace.js.
 
 const { ORDINALS_MAX } = require('./posting-list')
+const { RunPages, openRun } = require('./run')
 const { DOUBLE_SIZE, DamagedRun } = require('./run-format')
 const { KeyWriter, ValueWriter } = require('./run-writer')
 const { Sorter } = require('./sorting')
@@ -16,6 +17,7 @@ const { Sorter } = require('./sorting')
 const IDS_SHARE = 1 / 8
 const IDS_SHARE_BLOCK = 1 / 2
 const IDS_RECORDS_MIN = 2048
+const MERGE_PAGES = 256
 /** How many keys adjacent runs have together is told by those whose hash is below it. */
 const SAMPLED = 2 ** 32 / 64
 // Of what comes often, in the units of pace.js.
@@ -229,6 +231,28 @@ async function writeMerged (writer, runs) {
 }
 
 /**
+ * As `writeMerged`, of files that are opened for it.
+ * @param {PageWriter} writer
+ * @param {import('@millrace/block-file').Storage} storage
+ * @param {string} folder
+ * @param {readonly string[]} names  of adjacent runs, the oldest first
+ * @param {number} cachedPages
+ * @returns {Promise<Sections>}
+ */
+async function writeMergedFiles (writer, storage, folder, names, cachedPages) {
+  // While runs are merged, their pages are read once.
+  const cache = new RunPages(Math.min(MERGE_PAGES, cachedPages))
+  /** @type {Run[]} */
+  const runs = []
+  try {
+    for (const name of names) runs.push(await openRun(storage, folder, name, cache))
+    return await writeMerged(writer, runs)
+  } finally {
+    for (const run of runs) await run.close()
+  }
+}
+
+/**
  * What is read of a run must be above what was before it.
  * @type {(before: number, value: number, end: number) => void}
  */
@@ -373,4 +397,4 @@ async function mergeValues (writer, runs, offsets, { name, slot }) {
 }
 
 exports.writeBlock = writeBlock
-exports.writeMerged = writeMerged
+exports.writeMergedFiles = writeMergedFiles

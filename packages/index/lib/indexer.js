@@ -4,22 +4,20 @@
 
 const { Block } = require('./block')
 const { Coverage } = require('./coverage')
-const { addRecords, createKeys } = require('./extract')
+const { createKeys } = require('./extract')
+const { fillBlock } = require('./fill')
 const { Hasher, createKey } = require('./hash')
 const { Run } = require('./run')
 
-/** Of the records that are added before it looks whether others must run: so many, or bytes. */
-const STEP_RECORDS = 64
-const STEP_SIZE = 16 * 1024
-/** For each record, and each byte: see pace.js. */
-const RECORD_WORK = 128
-const BYTE_WORK = 1 / 2
 /** Of hashes that the sieve gets. */
 const SIFT_STEP = 4096
 const HASH_WORK = 10
 
 /** How many times the records of a block are in memory: if they cannot be written, the rest of the log is scanned. */
 const UNWRITTEN_MAX = 2
+
+/** Ranges with losses; more become one. */
+const LOSSES_MAX = 1024
 
 /** @typedef {{ from: number, to: number }} Bounds */
 
@@ -28,6 +26,7 @@ class Indexer {
   #host
   #tuning
   #folder
+  #builder
   #mayWork
   /** Only the indexer changes it. */
   coverage
@@ -42,6 +41,8 @@ class Indexer {
   #dropped = null
   /** Of the last block, if it was full: the next one is probably like it. @type {Block['counts'] | undefined} */
   #likely = undefined
+  /** What was deleted of what is not known yet: the builder may have read it. @type {Bounds[]} */
+  #losses = []
   /** The block that a scan is filling, and up to where. @type {{ block: Block, to: number } | null} */
   #filling = null
 
@@ -52,8 +53,10 @@ class Indexer {
    * @param {Required<import('./log-index').Tuning>} tuning
    * @param {() => boolean} mayWork  if not, a step that is under way ends, and its result is not used
    * @param {() => void} onAsked  `sift` has work
+   * @param {import('./remote-builder').RemoteBuilder | null} builder
    */
-  constructor (paths, host, folder, tuning, mayWork, onAsked) {
+  constructor (paths, host, folder, tuning, mayWork, onAsked, builder) {
+    this.#builder = builder
     this.#paths = paths
     this.#host = host
     this.#folder = folder
@@ -118,6 +121,7 @@ class Indexer {
     for (const seq of seqs) {
       const { segment } = this.coverage.at(seq)
       if (segment !== null && 'noteLoss' in segment) segment.noteLoss()
+      else this.#noteLoss({ from: seq, to: seq + 1 })
       const filling = this.#filling
       if (filling !== null && seq >= filling.block.from && seq < filling.to) filling.block.noteLoss()
     }
@@ -126,6 +130,7 @@ class Indexer {
   /** Records are dropped. @param {Bounds} range  of whole files */
   noteDropped (range) {
     this.#lossCount++
+    this.#noteLoss(range)
     this.#dropped?.push(range)
     const gone = this.coverage.segments.filter((segment) => overlap(segment, range))
     const filling = this.#filling
@@ -134,10 +139,17 @@ class Indexer {
     this.remove(gone)
   }
 
+  /** Waits for no other thread any more. */
+  abandon () {
+    this.#builder?.abandon()
+  }
+
   /** Forgets everything, before the call returns. @returns {Run[]}  that were open */
   reset () {
     this.#generation++
     this.#filling = null
+    this.#losses = []
+    this.#builder?.abandon()
     return this.coverage.clear().filter((segment) => segment instanceof Run)
   }
 
@@ -145,6 +157,7 @@ class Indexer {
   remove (segments) {
     if (segments.length === 0) return
     this.coverage.remove(segments)
+    for (const segment of segments) if (segment instanceof Block) this.#builder?.forget(segment)
     this.#folder.discard(segments.filter((segment) => segment instanceof Run))
   }
 
@@ -178,51 +191,77 @@ class Indexer {
     return unwritten >= UNWRITTEN_MAX * this.#tuning.recordsMax ? null : gap
   }
 
-  /** Notes the keys of the first part of a gap. @type {(gap: { from: number, to: number }) => Promise<void>} */
+  /** Notes the keys of the first part of a gap. @type {(gap: Bounds) => Promise<void>} */
   async fill ({ from, to: end }) {
-    const border = this.#borderAfter(from)
-    const to = Math.min(end, border)
+    const to = Math.min(end, this.#borderAfter(from))
     const generation = this.#generation
     const before = this.coverage.endingAt(from)
     const isOpen = before instanceof Block && !before.isSealed
-    const block = isOpen ? before : new Block(this.#paths, from, this.#tuning.recordsMax, this.#likely)
+    const likely = this.#builder?.isReady ? undefined : this.#likely
+    const block = isOpen ? before : new Block(this.#paths, from, this.#tuning.recordsMax, likely)
     if (!isOpen) this.coverage.add(block)
     const keys = this.keys
-    /** @type {{ from: number, to: number } | null} */
-    let damage = null
     const isOver = () => !this.#isCurrent(generation) || keys !== this.keys
     this.#filling = { block, to }
+    /** @type {{ to: number, damage: Bounds | null }} */
+    let reached
     try {
-      await this.#host.scanRaw({ from, to }, (records) => {
-        return damage === null && this.#addSome(keys, records, 0, block, isOver)
-      }, (range) => { damage ??= range })
+      reached = await this.#fillThere(block, { from, to }, isOver) ?? await this.#fillHere(block, { from, to }, isOver)
     } finally {
       this.#filling = null
     }
     this.#likely = block.isFull ? block.counts : undefined
-    if (!isOver()) this.#endFill(block, damage, to)
+    if (!isOver()) this.#endFill(block, reached.damage, reached.to)
+  }
+
+  /** @type {(block: Block, range: Bounds, isOver: () => boolean) => Promise<{ to: number, damage: Bounds | null }>} */
+  async #fillHere (block, range, isOver) {
+    this.#builder?.forget(block)
+    const damage = await fillBlock(this.#host, range, { block, keys: this.keys, pace: this.#tuning.pace, isOver })
+    return { to: range.to, damage }
   }
 
   /**
-   * Adds records from one of them on, in steps.
-   * @type {(keys: import('./extract').Keys, records: import('./extract').Records, first: number, block: Block,
-   *   isOver: () => boolean) => boolean | Promise<boolean>} whether more can be added
+   * In the thread of the builder.
+   * @type {(block: Block, range: Bounds, isOver: () => boolean) =>
+   *   Promise<{ to: number, damage: Bounds | null } | null>} null if it could not, or nobody can tell if it is right
    */
-  #addSome (keys, { buffer, count, seqs, starts, ends }, first, block, isOver) {
-    const { pace } = this.#tuning
-    for (let from = first; from < count;) {
-      if (isOver()) return false
-      let to = from + 1
-      while (to < count && to - from < STEP_RECORDS && ends[to] - starts[from] <= STEP_SIZE) to++
-      const records = { buffer, count: to, seqs, starts, ends }
-      if (addRecords(keys, records, from, block) < to) block.isSealed = true
-      if (block.isSealed) return false
-      const work = (to - from) * RECORD_WORK + Math.max(0, ends[to - 1] - starts[from]) * BYTE_WORK
-      from = to
-      if (!pace.isDue(work)) continue
-      return pace.rest().then(() => this.#addSome(keys, { ...records, count }, from, block, isOver))
-    }
-    return !isOver()
+  async #fillThere (block, range, isOver) {
+    const builder = this.#builder
+    if (builder === null) return null
+    // What was removed meanwhile is not filled.
+    const isGone = () => isOver() || !this.coverage.segments.includes(block)
+    const nothing = { to: range.from, damage: null }
+    const filled = await builder.fill(block, range, { key: this.hasher.key, paths: this.#paths })
+    if (isGone()) return nothing
+    if (filled === null) return null
+    const { part, last, proof, to } = filled
+    const own = await this.#host.proof(last)
+    if (isGone()) return nothing
+    if (own !== proof) builder.doubt()
+    // Of lines it may not be known yet.
+    if (own !== proof || own === null) return null
+    builder.believe()
+    block.take(part)
+    // It may have read what was there before a deletion.
+    if (this.#takeLosses(to).some((lost) => lost.to > range.from)) block.noteLoss()
+    return { to, damage: null }
+  }
+
+  /** Ranges before an end that have lost records while nothing was known of them. @param {number} end */
+  #takeLosses (end) {
+    const taken = this.#losses.filter(({ from }) => from < end)
+    this.#losses = this.#losses.filter(({ to }) => to > end)
+    return taken
+  }
+
+  /** @param {Bounds} range */
+  #noteLoss (range) {
+    if (this.#builder === null) return
+    this.#losses.push(range)
+    if (this.#losses.length <= LOSSES_MAX) return
+    const [from, to] = [this.#losses.map(({ from }) => from), this.#losses.map(({ to }) => to)]
+    this.#losses = [{ from: Math.min(...from), to: Math.max(...to) }]
   }
 
   /** @param {number} seq */
@@ -266,6 +305,7 @@ class Indexer {
       return
     }
     if (block.isClean) run.losses = 'none'
+    this.#builder?.forget(block)
     this.coverage.replace([block], run)
   }
 

@@ -3,7 +3,7 @@
 // the Indexer.
 
 const { performance } = require('node:perf_hooks')
-const { setImmediate, setTimeout, clearTimeout } = require('node:timers')
+const { clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 const { Turns } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
@@ -17,12 +17,14 @@ const { Pace } = require('./pace')
 const { Parts } = require('./parts')
 const { RecentKeys } = require('./recent-keys')
 const { CACHED_PAGES } = require('./run')
+const { RemoteBuilder, SILENCE_MS } = require('./remote-builder')
 const { RunFolder } = require('./run-folder')
 const { RUNS_MIN } = require('./sieve')
 
 /** After an append others probably follow: their keys are noted together. */
 const WAIT_MS = 20
 const RETRY_MS = 10_000
+const ALIVE_MS = 60_000
 /** How often a reader looks for the runs that the writer of its log has made. */
 const LOOK_MS = 1000
 /** So many adjacent runs of about one size become one. */
@@ -30,7 +32,7 @@ const FAN_OUT = 8
 /** By default. */
 const TUNING = {
   hashBits: 32, recordsMax: RECORDS_MAX, fanOut: FAN_OUT, waitMs: WAIT_MS, keepsUp: true, sieveRunsMin: RUNS_MIN,
-  cachedPages: CACHED_PAGES
+  cachedPages: CACHED_PAGES, silenceMs: SILENCE_MS
 }
 
 /**
@@ -75,6 +77,7 @@ const TUNING = {
  * @property {number} [sieveRunsMin]  with fewer runs each of them is looked into
  * @property {number} [cachedPages]  how many pages of all runs are in memory
  * @property {Pace} [pace]  of the background work
+ * @property {number} [silenceMs]  after which a builder that does not answer is given up
  *
  * @typedef {object} AskedRange
  * @property {number} [from]  the first seq; the log's by default
@@ -89,7 +92,7 @@ const TUNING = {
  * @property {number} records  in runs
  * @property {number} tail  records whose keys are in memory only
  * @property {number} size  of the run files, in bytes
- * @property {Error | null} failure  why no runs are written, if something failed
+ * @property {Error | null} failure  why no runs are written, or the builder is not used any more, if something failed
  */
 
 class LogIndex {
@@ -98,6 +101,7 @@ class LogIndex {
   #tuning
   #folder
   #indexer
+  #builder
   #opened
   /** Whether it shall look again what there is to do. */
   #isAwoken = false
@@ -123,15 +127,22 @@ class LogIndex {
   /** Of a log with conditional appends. @type {RecentKeys | null} */
   #recent = null
 
-  /** @param {readonly DeclaredPath[]} paths @param {Host} host @param {Tuning} tuning */
-  constructor (paths, host, tuning) {
+  /**
+   * @param {readonly DeclaredPath[]} paths
+   * @param {Host} host
+   * @param {Tuning} tuning
+   * @param {import('./remote-builder').Port | null} [port]  of the builder
+   */
+  constructor (paths, host, tuning, port = null) {
     this.#paths = paths
     this.#host = host
     this.#tuning = { pace: new Pace(), ...TUNING, ...tuning }
-    this.#folder = new RunFolder(host, paths, this.#tuning)
+    // What a follower has in memory only is little.
+    this.#builder = port === null || host.isReadOnly ? null : new RemoteBuilder(port, host, this.#tuning)
+    this.#folder = new RunFolder(host, paths, this.#tuning, this.#builder)
     const mayWork = () => !this.#isClosed && !this.#isPaused
     const onAsked = () => { if (this.#tuning.keepsUp && this.#work === null) this.#wake(0) }
-    this.#indexer = new Indexer(paths, host, this.#folder, this.#tuning, mayWork, onAsked)
+    this.#indexer = new Indexer(paths, host, this.#folder, this.#tuning, mayWork, onAsked, this.#builder)
     this.#opened = this.#open()
   }
 
@@ -141,6 +152,7 @@ class LogIndex {
 
   async #open () {
     await this.#load().catch((err) => this.#noteFailure(err))
+    this.#builder?.open()
     this.#wake(0)
   }
 
@@ -279,6 +291,7 @@ class LogIndex {
    */
   compacting () {
     this.#compactionCount++
+    this.#indexer.abandon()
     this.#recent?.stop(true)
   }
 
@@ -373,7 +386,7 @@ class LogIndex {
       records: runs.reduce((sum, { records }) => sum + records, 0),
       tail: blocks.reduce((sum, { count }) => sum + count, 0),
       size: runs.reduce((sum, { size }) => sum + size, 0),
-      failure: this.#failure
+      failure: this.#failure ?? this.#builder?.failure ?? null
     }
   }
 
@@ -391,6 +404,7 @@ class LogIndex {
     this.#recent?.stop(true)
     if (this.#timer !== null) clearTimeout(this.#timer)
     const runs = this.#indexer.reset()
+    this.#builder?.close()
     await this.#opened
     await this.#loads.settled()
     await this.#settled()
@@ -476,10 +490,13 @@ class LogIndex {
    * @param {number} end
    */
   async #reached (end) {
+    // A builder does not keep the process running, and who waits does.
+    const alive = setInterval(() => {}, ALIVE_MS)
     await new Promise((/** @type {(value?: undefined) => void} */ resolve) => {
       this.#waiting.push({ end, tell: resolve })
       this.#wake(0)
     })
+    clearInterval(alive)
   }
 
   /** @param {Array<{ end: number, tell: () => void }>} reached */

@@ -3,14 +3,12 @@
 
 const { listFiles, removeFiles } = require('@millrace/block-file')
 const { GROWN_PART } = require('./block')
-const { writeBlock, writeMerged } = require('./build')
+const { writeBlock, writeMergedFiles } = require('./build')
 const { DamagedRun, MISSING, RUN_NAME, RUN_SIZE_MAX, UNFINISHED_NAME, UNREADABLE } = require('./run-format')
 const { RunPages, openRun } = require('./run')
 const { isRunFile } = require('./run-list')
-const { writeRunFile } = require('./run-writer')
+const { writeContent, writeRunFile } = require('./run-writer')
 
-/** While runs are merged, their pages are read once. */
-const MERGE_PAGES = 256
 /** Of the distances of a run. */
 const SPAN_MAX = 2 ** 32
 
@@ -25,6 +23,9 @@ class RunFolder {
   #host
   #paths
   #tuning
+  #builder
+  /** Whether the next merge is not the builder's. */
+  #mergesHere = false
   #cache
   /** Names of files that can go. @type {Set<string>} */
   #discarded = new Set()
@@ -35,9 +36,11 @@ class RunFolder {
    * @param {Host} host
    * @param {readonly import('./paths').DeclaredPath[]} paths
    * @param {Required<import('./log-index').Tuning>} tuning
+   * @param {import('./remote-builder').RemoteBuilder | null} builder
    */
-  constructor (host, paths, tuning) {
+  constructor (host, paths, tuning, builder) {
     this.#host = host
+    this.#builder = builder
     this.#paths = JSON.stringify(paths.map(({ steps, each, range }) => [steps, each, range]))
     this.#tuning = tuning
     this.#cache = new RunPages(tuning.cachedPages)
@@ -177,19 +180,32 @@ class RunFolder {
    * @param {Block} block
    * @param {Buffer} key  of the hashes
    * @param {() => boolean} isCurrent
-   * @returns {Promise<Run | null>}  null if it is not right any more
+   * @returns {Promise<Run | null>}  null if it is not right any more, or the builder did not write it
    */
   write (block, key, isCurrent) {
     const last = block.seqs[block.count - 1]
-    return this.#make(block, last, key, isCurrent, async (writer) => {
+    return this.#make(block, last, key, isCurrent, async (file, known) => {
+      /** @type {number[]} */
       const erased = []
       for (const seq of await this.#host.findErased(block)) {
         // A deletion that is under way may have erased it since it was added. The run would lack it, and has it.
         if (block.has(seq)) block.noteLoss()
         else erased.push(seq)
       }
-      return { ...await writeBlock(writer, block, erased), ...await this.#describeErased(last, [block]) }
+      if (this.#builder?.has(block)) {
+        const footer = { ...known, ...await this.#describeErased(last, [block]) }
+        return isCurrent() && await this.#builder.write(block, file, erased, footer)
+      }
+      await this.#writeHere(file, async (writer) => {
+        return { ...known, ...await writeBlock(writer, block, erased), ...await this.#describeErased(last, [block]) }
+      })
+      return true
     })
+  }
+
+  /** @type {(file: string, write: (writer: import('./run-writer').PageWriter) => Promise<object>) => Promise<void>} */
+  #writeHere (file, write) {
+    return writeContent(this.#host.storage, file, this.#tuning.pace, write)
   }
 
   /** @type {(seq: number, parts: ReadonlyArray<Block | Run>) => Promise<Pick<Footer, 'erased' | 'isClean'>>} */
@@ -208,24 +224,33 @@ class RunFolder {
    * @returns {Promise<Run | null>}
    */
   async merge (runs, key, isCurrent, onDamaged) {
-    const cache = new RunPages(Math.min(MERGE_PAGES, this.#tuning.cachedPages))
-    /** @type {Run[]} */
-    const copies = []
+    const { storage, folder } = this.#host
+    const { cachedPages } = this.#tuning
+    const { to, footer: { last } } = runs[runs.length - 1]
+    const names = runs.map(({ name }) => name)
     try {
-      for (const run of runs) copies.push(await openRun(this.#host.storage, this.#host.folder, run.name, cache))
-      const newest = runs[runs.length - 1]
-      const range = { from: runs[0].from, to: newest.to }
-      return await this.#make(range, newest.footer.last, key, isCurrent, async (writer) => {
-        const sections = await writeMerged(writer, copies)
-        return { ...sections, ...await this.#describeErased(newest.footer.last, runs) }
+      return await this.#make({ from: runs[0].from, to }, last, key, isCurrent, async (file, known) => {
+        if (this.#builder?.isReady && !this.#mergesHere) {
+          const footer = { ...known, ...await this.#describeErased(last, runs) }
+          return isCurrent() && await this.#builder.merge(names, file, footer).catch((err) => {
+            if (!isOfRuns(err)) throw err
+            // What is damaged or missing for the builder, this thread must see.
+            this.#mergesHere = true
+            return false
+          })
+        }
+        this.#mergesHere = false
+        await this.#writeHere(file, async (writer) => {
+          const sections = await writeMergedFiles(writer, storage, folder, names, cachedPages)
+          return { ...known, ...sections, ...await this.#describeErased(last, runs) }
+        })
+        return true
       })
     } catch (/** @type {any} */ err) {
-      if (!(err instanceof DamagedRun) && !MISSING.includes(err.code)) throw err
+      if (!isOfRuns(err)) throw err
       // Which one it is, is not known for certain. They are built again.
       for (const run of runs) onDamaged(run)
       return null
-    } finally {
-      for (const copy of copies) await copy.close()
     }
   }
 
@@ -234,28 +259,28 @@ class RunFolder {
    * @param {number} last
    * @param {Buffer} key
    * @param {() => boolean} isCurrent
-   * @param {(writer: import('./run-writer').PageWriter) => Promise<object>} write
+   * @param {(file: string, known: object) => Promise<boolean>} write  the content, with a footer that has what is
+   *   known. False if it did not
    * @returns {Promise<Run | null>}
    */
   async #make ({ from, to }, last, key, isCurrent, write) {
     const { storage, folder, codec, findFile } = this.#host
     const { id, epoch } = this.#host.identity()
     const proof = await this.#host.proof(last)
-    const name = await writeRunFile(storage, folder, findFile(), { from, to }, this.#tuning.pace, async (writer) => {
-      const sections = await write(writer)
-      return {
-        ...sections,
-        id: id?.toString('hex') ?? '',
-        epoch,
-        key: key.toString('hex'),
-        codec: codec.name,
-        paths: JSON.parse(this.#paths),
-        from,
-        to,
-        last,
-        proof
-      }
-    }, async () => isCurrent() && await this.#host.proof(last) === proof)
+    const known = {
+      id: id?.toString('hex') ?? '',
+      epoch,
+      key: key.toString('hex'),
+      codec: codec.name,
+      paths: JSON.parse(this.#paths),
+      from,
+      to,
+      last,
+      proof
+    }
+    const isStillRight = async () => isCurrent() && await this.#host.proof(last) === proof
+    const writeKnown = (/** @type {string} */ file) => write(file, known)
+    const name = await writeRunFile(storage, folder, findFile(), { from, to }, writeKnown, isStillRight)
     return name === null ? null : await openRun(storage, folder, name, this.#cache)
   }
 
@@ -339,6 +364,11 @@ class RunFolder {
   async close () {
     await Promise.all(this.#closing)
   }
+}
+
+/** Whether a merge has failed because of a run. @param {any} err */
+function isOfRuns (err) {
+  return err instanceof DamagedRun || MISSING.includes(err.code)
 }
 
 /** @param {readonly Run[]} runs */

@@ -290,17 +290,37 @@ class ValueWriter {
 }
 
 /**
+ * Writes the content of a file that is there, and syncs it.
+ * @param {Storage} storage
+ * @param {string} file
+ * @param {import('./pace').Pace} pace
+ * @param {(writer: PageWriter) => Promise<object>} write  adds the sections, and gives the footer
+ * @returns {Promise<void>}
+ */
+async function writeContent (storage, file, pace, write) {
+  // Who removes the file while it waits to be written must not see it made again.
+  const handle = await promisesOf(storage).open(file, { flags: 'r+', createFolder: false, mustExist: true })
+  try {
+    const writer = new PageWriter(handle, pace)
+    await writer.end(await write(writer))
+    await promisesOf(handle).sync()
+  } finally {
+    await promisesOf(handle).close()
+  }
+}
+
+/**
  * Makes a run file.
  * @param {Storage} storage
  * @param {string} folder
  * @param {string | null} like  a file whose owner and mode it gets, and that must be there
  * @param {{ from: number, to: number }} range
- * @param {import('./pace').Pace} pace
- * @param {(writer: PageWriter) => Promise<object>} write  adds the sections, and gives the footer
+ * @param {(file: string) => Promise<boolean>} write  its content, as `writeContent` does, in this thread or another
+ *   one. False if it was not written
  * @param {() => Promise<boolean>} isStillRight  called when all is written and synced, before the file gets its name
- * @returns {Promise<string | null>}  the name; null if it is not right any more
+ * @returns {Promise<string | null>}  the name; null if it was not written, or is not right any more
  */
-async function writeRunFile (storage, folder, like, { from, to }, pace, write, isStillRight) {
+async function writeRunFile (storage, folder, like, { from, to }, write, isStillRight) {
   // A name is never given twice: who has the old file open would not notice.
   const stem = [from, to].map((seq) => String(seq).padStart(SEQ_DIGITS, '0')).join('-')
   const name = `${stem}-${randomBytes(NAME_SIZE).toString('hex')}.run`
@@ -308,19 +328,12 @@ async function writeRunFile (storage, folder, like, { from, to }, pace, write, i
   const calls = promisesOf(storage)
   // Of a log that was moved, the old folder must not be made again.
   if (like !== null) await promisesOf(await calls.open(like, { flags: 'r', createFolder: false })).close()
-  const handle = await calls.open(temporary, { flags: 'r+', createFolder: true })
+  await promisesOf(await calls.open(temporary, { flags: 'r+', createFolder: true })).close()
   let isDone = false
   try {
-    try {
-      const writer = new PageWriter(handle, pace)
-      await writer.end(await write(writer))
-      // The log may be read by others than the owner of this process.
-      if (like !== null) await keepOwnership(storage, like, temporary)
-      await promisesOf(handle).sync()
-    } finally {
-      await promisesOf(handle).close()
-    }
-    if (!await isStillRight()) return null
+    // The log may be read by others than the owner of this process.
+    if (like !== null) await keepOwnership(storage, like, temporary)
+    if (!await write(temporary) || !await isStillRight()) return null
     await calls.rename(temporary, target)
     isDone = true
     await calls.syncFolder(folder)
@@ -333,4 +346,5 @@ async function writeRunFile (storage, folder, like, { from, to }, pace, write, i
 exports.KeyWriter = KeyWriter
 exports.PageWriter = PageWriter
 exports.ValueWriter = ValueWriter
+exports.writeContent = writeContent
 exports.writeRunFile = writeRunFile

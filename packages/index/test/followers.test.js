@@ -22,8 +22,8 @@ class Writer {
   /** Of the log in the other process. */
   #given
 
-  constructor ({ kind, framing, file, tuning, paths, seqs, count }) {
-    this.#given = { kind, framing, file, tuning, paths, seqs, count }
+  constructor ({ kind, framing, file, tuning, hasBuilder, paths, seqs, count }) {
+    this.#given = { kind, framing, file, tuning, hasBuilder, paths, seqs, count }
   }
 
   /** Lets it do a step, and calls again and again meanwhile. */

@@ -18,10 +18,10 @@ const ROUND = 4
 const MS_MAX = 150
 
 /** @returns {Promise<void>}  once the child is dead */
-async function runUntilKilled ({ kind, framing, file, tuning, paths }, random) {
+async function runUntilKilled ({ kind, framing, file, tuning, hasBuilder, paths }, random) {
   const child = fork(path.join(__dirname, 'kill-child.js'))
   const gone = once(child, 'exit')
-  child.send({ given: { kind, framing, file, tuning, paths }, seed: random(1e6) })
+  child.send({ given: { kind, framing, file, tuning, hasBuilder, paths }, seed: random(1e6) })
   await Promise.race([once(child, 'message'), gone])
   await Promise.race([new Promise((resolve) => setTimeout(resolve, random(MS_MAX))), gone])
   child.kill('SIGKILL')

@@ -96,6 +96,9 @@ class MemoryLog {
     this.records = this.records.filter(({ bytes }) => bytes !== null)
     this.erasedCount = 0
     this.epoch++
+    // It is written anew, so what proves a record is another number.
+    let chain = this.epoch
+    for (const record of this.records) chain = record.chain = crc32(record.bytes, chain)
   }
 
   async findErased ({ from, to }) {

@@ -6,6 +6,7 @@ const { binaryCodec } = require('@millrace/binary-codec')
 const { jsonCodec } = require('@millrace/json-codec')
 const { createRandom, isLongRun } = require('@millrace/testkit')
 const { createIndex } = require('..')
+const { KINDS, createBuilder } = require('./builders')
 const { appendSome, compareMany, createOrdinary, pick } = require('./cases')
 const { MemoryLog } = require('./memory-log')
 const { createOdd } = require('./odd-cases')
@@ -62,7 +63,8 @@ async function tryLog (seed, hashBits, create) {
     sieveRunsMin, cachedPages: pick(random, [1, 2, 3, 5, 2048])
   }
   appendSome(log, random, random(500), makeBytes)
-  let index = createIndex(paths, { tuning }).open(log)
+  const builder = createBuilder(pick(random, KINDS), log, createRandom(seed))
+  let index = createIndex(paths, { builder, tuning }).open(log)
   let wrong = null
   let asked = 0
   const compare = (count) => {
@@ -76,8 +78,9 @@ async function tryLog (seed, hashBits, create) {
   await index.ready()
   compare(FILTERS)
   if (!index.status().isReady) wrong ??= 'it is not ready'
+  if (index.status().failure !== null) wrong ??= index.status().failure.stack
   await index.close()
-  index = createIndex(paths, { tuning }).open(log)
+  index = createIndex(paths, { builder, tuning }).open(log)
   compare(5)
   await index.ready()
   compare(FILTERS)

@@ -8,6 +8,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { collect, newPath } = require('@millrace/testkit')
 const { createIndex } = require('..')
+const { connect } = require('./builders')
 const { makeOddBytes, makeOddPaths, makeOddRecord, makeOddWhere } = require('./odd-cases')
 
 const PATHS = ['type', 'user', { path: 'tags', each: true }, { path: 'n', range: true }]
@@ -156,7 +157,8 @@ function createState (random, kind = random(KINDS.length), isOdd = false) {
     cachedPages: 1 + random(100)
   }
   const paths = makers.allPaths
-  return openState({ kind, framing, codec, file, tuning, paths, seqs: [], count: 0, log: null, ...makers })
+  const hasBuilder = random(2) === 0
+  return openState({ kind, framing, codec, file, tuning, hasBuilder, paths, seqs: [], count: 0, log: null, ...makers })
 }
 
 /** Opens its log. */
@@ -170,8 +172,10 @@ function openState (state) {
 }
 
 /** Another log of the same file. */
-function openLog ({ file, framing, codec, paths, tuning }, options) {
-  return OffsetLog(file, { framing, codec, index: createIndex(paths, { tuning }), ...options })
+function openLog ({ file, framing, codec, paths, tuning, hasBuilder }, options) {
+  const openThere = (index) => OffsetLog(file, { framing, codec, flags: 'r', index })
+  const builder = hasBuilder ? connect(openThere) : undefined
+  return OffsetLog(file, { framing, codec, index: createIndex(paths, { builder, tuning }), ...options })
 }
 
 exports.KINDS = KINDS

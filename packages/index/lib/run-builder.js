@@ -1,0 +1,233 @@
+'use strict'
+// The builder of indexes, in a Worker of the application: it opens the log there, for reading, as the application makes
+// it, and does what the owner of the index asks for. It decides nothing, and makes no files.
+
+const path = require('node:path')
+const { clearInterval, setInterval } = require('node:timers')
+const { misuse, reasonOf } = require('@millrace/errors')
+const { Block } = require('./block')
+const { writeBlock, writeMergedFiles } = require('./build')
+const { createKeys } = require('./extract')
+const { fillBlock } = require('./fill')
+const { Hasher } = require('./hash')
+const { Pace } = require('./pace')
+const { TAG, checkPort } = require('./remote-builder')
+const { DamagedRun } = require('./run-format')
+const { writeContent } = require('./run-writer')
+
+/** So many records are added to a block that has some: the owner adds them in one turn. */
+const FILL_MAX = 16_384
+/** How often it says that it is still at work. */
+const ALIVE_MS = 1000
+
+/**
+ * @typedef {import('./log-index').Host} Host
+ * @typedef {import('./remote-builder').Port} Port
+ * @typedef {{ block: Block, keys: import('./extract').Keys }} Known
+ * @typedef {{ isOver: boolean }} Job
+ *
+ * @typedef {object} BuilderSource  what the log is handed as its option `index`
+ * @property {(host: Host) => any} open
+ *
+ * @typedef {object} OpenLog  a log that is only read
+ * @property {() => Promise<unknown>} [ready]
+ * @property {() => Promise<unknown>} [refresh]
+ * @property {() => Promise<unknown>} [close]
+ */
+
+/** What is built for one index. */
+class Build {
+  #say
+  #pace = new Pace()
+  /** @type {OpenLog | null} */
+  #log = null
+  /** @type {Host | null} */
+  #host = null
+  /** By the numbers that the owner gives them. @type {Map<number, Known>} */
+  #blocks = new Map()
+  /** Counts what made the log another one. */
+  #version = 0
+  /** @type {Job} */
+  #job = { isOver: false }
+  #turn = Promise.resolve()
+  #hasEnded = false
+
+  /** @param {(message: object, transferList?: ArrayBuffer[]) => void} say */
+  constructor (say) {
+    this.#say = say
+  }
+
+  /** @param {(index: BuilderSource) => OpenLog | Promise<OpenLog>} openLog */
+  async open (openLog) {
+    try {
+      const log = this.#log = await openLog({ open: (host) => this.#takeHost(host) })
+      await log.ready?.()
+      if (this.#host === null) throw new Error('runBuilder: the log was not given the index as its option')
+      this.#say({ kind: 'opened', folder: path.resolve(this.#host.folder), codec: this.#host.codec.name })
+    } catch (err) {
+      this.#say({ kind: 'failed', why: `could not open the log: ${reasonOf(err)}` })
+    }
+    if (this.#hasEnded) await this.#close()
+  }
+
+  /** As an index of the log, it knows nothing. @param {Host} host */
+  #takeHost (host) {
+    this.#host = host
+    const nothing = () => {}
+    const empty = async () => {}
+    return {
+      parts: () => null,
+      explain: (/** @type {unknown} */ where, /** @type {{ from?: number }} */ { from = 0 }) => {
+        return { uses: [], candidates: null, runs: 0, scanned: { from, records: null }, why: 'the index is in another thread' }
+      },
+      count: () => null,
+      appended: nothing,
+      synced: nothing,
+      deleted: nothing,
+      dropped: () => this.#forgetAll(),
+      compacting: nothing,
+      compacted: empty,
+      replaced: async () => this.#forgetAll(),
+      ready: empty,
+      status: () => ({ paths: [], isReady: false, runs: 0, records: 0, tail: 0, size: 0, failure: null }),
+      drop: empty,
+      close: empty
+    }
+  }
+
+  #forgetAll () {
+    this.#version++
+    this.#blocks.clear()
+  }
+
+  /** @param {any} message  of the owner */
+  take (message) {
+    if (message.kind === 'forget') {
+      this.#blocks.delete(message.block)
+    } else if (message.kind === 'abandon') {
+      this.#job.isOver = true
+      this.#blocks.clear()
+    } else if (message.kind === 'end') {
+      this.#end()
+    } else {
+      const job = this.#job = { isOver: false }
+      this.#turn = this.#turn.then(() => this.#run(message, job))
+    }
+  }
+
+  #end () {
+    this.#hasEnded = true
+    this.#job.isOver = true
+    this.#blocks.clear()
+    this.#turn = this.#turn.then(() => this.#close())
+  }
+
+  async #close () {
+    const log = this.#log
+    this.#log = null
+    await Promise.resolve(log?.close?.()).catch(() => {})
+  }
+
+  /** @param {any} message @param {Job} job */
+  async #run (message, job) {
+    const { id, kind } = message
+    if (job.isOver) return
+    const beat = setInterval(() => this.#say({ kind: 'alive', id }), ALIVE_MS).unref()
+    try {
+      /** @type {ArrayBuffer[]} */
+      const moved = []
+      const answer = kind === 'fill' ? await this.#fill(message, job, moved) : await this.#write(message)
+      this.#say({ kind: 'done', id, answer }, moved)
+    } catch (/** @type {any} */ err) {
+      const { code } = err ?? {}
+      const known = typeof code === 'string' && { code }
+      this.#say({ kind: 'done', id, trouble: { message: reasonOf(err), ...known, isDamage: err instanceof DamagedRun } })
+    } finally {
+      clearInterval(beat)
+    }
+  }
+
+  /**
+   * @type {(asked: any, job: Job, moved: ArrayBuffer[]) => Promise<import('./remote-builder').Filled | null>} null if
+   *   it does not see what the owner sees
+   */
+  async #fill ({ block: id, records, from, to, make }, job, moved) {
+    const host = /** @type {Host} */ (this.#host)
+    if (make !== null || host.end < to) await this.#log?.refresh?.()
+    if (make !== null) this.#blocks.set(id, createBlock(host, make))
+    const version = this.#version
+    const known = this.#blocks.get(id)
+    if (known === undefined || known.block.count !== records || host.end < to) return null
+    const { block, keys } = known
+    const { mark } = block
+    let isCut = false
+    const isOver = () => job.isOver || (isCut ||= records > 0 && block.count - records >= FILL_MAX)
+    const damage = await fillBlock(host, { from, to }, { block, keys, pace: this.#pace, isOver })
+    // What is damage, the owner finds out.
+    if (block.count === records || damage !== null || job.isOver) return null
+    const last = block.seqs[block.count - 1]
+    const proof = await host.proof(last)
+    // The records may be those of the log before a compaction.
+    if (version !== this.#version || job.isOver) return null
+    const part = block.copySince(mark)
+    moved.push(...buffersOf(part))
+    return { part, to: isCut ? block.to : to, last, proof }
+  }
+
+  /** Writes the content of a run. @param {any} asked @returns {Promise<true>} */
+  async #write ({ kind, name, footer, block: id, records, erased, names, cachedPages }) {
+    const { folder, storage } = /** @type {Host} */ (this.#host)
+    await writeContent(storage, path.join(folder, name), this.#pace, async (writer) => {
+      if (kind === 'merge') return { ...footer, ...await writeMergedFiles(writer, storage, folder, names, cachedPages) }
+      const known = this.#blocks.get(id)
+      if (known === undefined || known.block.count !== records) throw new Error('the builder does not have the block')
+      return { ...footer, ...await writeBlock(writer, known.block, erased) }
+    })
+    return true
+  }
+}
+
+/** @type {(host: Host, make: any) => Known} */
+function createBlock (host, { from, recordsMax, hashBits, key, paths }) {
+  const hasher = new Hasher(Buffer.from(key), hashBits)
+  return { block: new Block(paths, from, recordsMax), keys: createKeys(host.codec, paths, hasher) }
+}
+
+/** @param {import('./block').BlockPart} part */
+function buffersOf ({ seqs, keys, numbers, times }) {
+  const columns = [...keys, ...numbers, ...times].flatMap((column) => column === null ? [] : Object.values(column))
+  return [seqs, ...columns].map(({ buffer }) => /** @type {ArrayBuffer} */ (buffer))
+}
+
+/**
+ * Builds indexes for another thread, for as long as the port is open: that of `createIndex(paths, { builder })`.
+ * @param {Port | null} port  `parentPort` in a Worker, which is null elsewhere; or the other end of the MessagePort
+ *   that is the builder there
+ * @param {(index: BuilderSource) => OpenLog | Promise<OpenLog>} openLog  Opens the same log, with the same codec,
+ *   `flags: 'r'` and this index. It is called once the log is open there; the log is closed when the index is.
+ * @returns {void}
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function runBuilder (port, openLog) {
+  checkPort('runBuilder: port', port)
+  const own = /** @type {Port} */ (port)
+  if (typeof openLog !== 'function') {
+    throw misuse(`runBuilder: expected a function that opens the log, got ${reasonOf(openLog)}`)
+  }
+  /** By owner. @type {Map<number, Build>} */
+  const builds = new Map()
+  own.on('message', (message) => {
+    if (message?.millrace !== TAG || message.owner === undefined) return
+    const { owner, kind } = message
+    const known = builds.get(owner)
+    if (kind === 'end') builds.delete(owner)
+    if (known !== undefined) return known.take(message)
+    if (kind !== 'open') return
+    const build = new Build((said, moved) => own.postMessage({ millrace: TAG, owner, ...said }, moved))
+    builds.set(owner, build)
+    build.open(openLog)
+  })
+  own.postMessage({ millrace: TAG, kind: 'hello' })
+}
+
+exports.runBuilder = runBuilder
