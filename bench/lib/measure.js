@@ -31,6 +31,26 @@ async function time (work) {
 }
 
 /**
+ * Processor time of the main thread alone, where the system tells it.
+ * @param {() => unknown} work
+ * @returns {Promise<number>}  ms
+ */
+async function timeThread (work) {
+  const started = readThreadClock()
+  await work()
+  return readThreadClock() - started
+}
+
+function readThreadClock () {
+  try {
+    const [nanoseconds] = fs.readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')
+    return Number(nanoseconds) / 1e6
+  } catch {
+    return readClock()
+  }
+}
+
+/**
  * The first sample is kept apart: nothing is compiled by then, and no cache is filled.
  * @param {number} count  of samples after the first
  * @param {() => number | Promise<number>} sample
@@ -222,6 +242,7 @@ function hash (parts) {
 }
 
 exports.time = time
+exports.timeThread = timeThread
 exports.takeSamples = takeSamples
 exports.memoryOf = memoryOf
 exports.call = call

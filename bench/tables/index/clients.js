@@ -232,6 +232,7 @@ exports.parts = [
     }
   },
   { ...ours, name: 'json', label: 'Millrace, JSON', stores: ['json'], open: ofLog('json', 'json', PATHS) },
+  { ...ours, name: 'builder', label: 'built in a Worker', stores: [], open: async () => ({}) },
   { ...ours, name: 'scan', label: 'no index', stores: ['binary'], open: ofLog('binary', 'binary', null) },
   { name: 'parse', label: 'JSON.parse', kind: 'machine', stores: [], open: async () => ({}) },
   { ...sqlite, name: 'sqlite', label: 'SQLite', open: (folder) => openSqlite(path.join(folder, 'sqlite')) },
