@@ -12,6 +12,7 @@ const { closedError, isShortRead, replacedError } = require('./errors')
 const { TAIL_SUFFIX } = require('@millrace/framing')
 const { findPlace, peekId } = require('./recover/identify')
 const { openSteadily } = require('./load')
+const { goesOn, marksOf } = require('./read/same-log')
 
 // Bytes that are being changed look damaged, so they are read again after these times. A change takes less than the
 // sum.
@@ -59,6 +60,8 @@ class Follower {
   #size = -1
   /** How far an end that is being written anew has come, and since when. */
   #rewriting = { size: -1, atMs: 0 }
+  /** The last records of a file that another one replaces. @type {import('./read/same-log').Mark[]} */
+  #marks = []
   /** Looks for another text file at the path. @type {NodeJS.Timeout | undefined} */
   #placeTimer
 
@@ -279,11 +282,16 @@ class Follower {
     })
     if (!id?.equals(store.header.id)) throw goneError(blocks.path, new Error('it is another log'))
     let isOpen = !replacement.hasFailed
+    if (isOpen) this.#marks = await marksOf(store)
     replacement.begin()
     try {
       await promisesOf(blocks).reopen()
       isOpen = false
-      file.store = (await openSteadily(file, '')).store
+      const found = /** @type {import('./checked-store').CheckedStore} */ ((await openSteadily(file, '')).store)
+      if (!await goesOn(this.#marks, found)) {
+        throw replacedError(blocks.path, 'was replaced by another copy of this log, which has other records than were read')
+      }
+      file.store = found
       this.#tellMayDiffer()
     } catch (/** @type {any} */ err) {
       // What the store knows is of the old file. Once that is closed, whoever reads looks again.

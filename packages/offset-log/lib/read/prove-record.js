@@ -136,4 +136,5 @@ function proofsOf (file) {
 exports.compareFile = compareFile
 exports.proofsOf = proofsOf
 exports.proveFile = proveFile
+exports.proveChunk = proveChunk
 exports.proveRecord = proveRecord
