@@ -27,7 +27,7 @@ exports.codes = Object.freeze({
   ERR_LOG_OVERLOADED: 'more bytes wait to be appended than maxPendingSize allows; nothing was written',
   ERR_LOG_FULL: 'the append would go past the last position of the framing, or the stream on the server is full',
   ERR_LOG_WAS_DIVERTED: 'a log writer could not use its log for a while; it can now, and says how many records went to standard error',
-  ERR_LOG_REPLACED: 'what the log read is another one now: the stream on the server was deleted, made anew or takes other subjects, or the text file was cut or replaced',
+  ERR_LOG_REPLACED: 'what the log read is another one now: the stream on the server was deleted, made anew or takes other subjects, the text file was cut or replaced, or another copy of the log took the place of its file',
   ERR_LOG_NOT_SYNCED: 'requireSynced was given, and the servers do not sync before they acknowledge, or do not say so',
 
   ERR_RECORD_UNREPRESENTABLE: 'the framing of this log cannot hold such a record; nothing was written',
