@@ -49,7 +49,9 @@ const planted = [
   {
     what: 'that the lock is released before the last segment is closed',
     changes: {
-      'segmented-log/lib/segmented-log.js': [['await this.#retention.stop()\n', 'await this.#retention.stop()\n      await place.close()\n']]
+      'segmented-log/lib/segmented-log.js': [
+        ['() => this.#retention.stop(),\n', '() => this.#retention.stop(),\n      () => place.close(),\n']
+      ]
     },
     where: 'a new folder'
   },
