@@ -6,7 +6,7 @@ const { createRandom, isLongRun } = require('@millrace/testkit')
 const { runRound } = require('../segments/crash-story')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
-const IMAGE_COUNT = isLongRun ? 10_000 : 1000
+const IMAGE_COUNT = isLongRun ? 10_000 : 600
 const WINDOWS_COUNT = isLongRun ? 5000 : 150
 
 /** @type {(t: any, count: number, options: object) => Promise<void>} */
