@@ -10,6 +10,7 @@ const { parseArgs } = require('node:util')
 const USAGE = `usage: node test/run.js [options] [part of a file's path ...]
   A file runs if its path has one of the parts; without parts every file runs.
   --slow         also the slow files, which test/slow.json lists; a part that is the whole name of one is enough
+  --slow-in PART the same for the files whose path has the part; may be given many times
   --long         many more of the random cases, and the slow files
   --long-in PART the same for the files whose path has the part; may be given many times
   --jetstream    also the tests that need a NATS server
@@ -35,9 +36,9 @@ const GRACE_MS = 2000
 const { options, parts } = parseCommand(process.argv.slice(2))
 
 /**
- * @typedef {{ slow: boolean, longIn: string[], jetstream: boolean, repeat: number, busy: number,
+ * @typedef {{ slowIn: string[], longIn: string[], jetstream: boolean, repeat: number, busy: number,
  *   silentS: number | null }} Options
- *   `longIn`: parts of paths
+ *   `slowIn`, `longIn`: parts of paths
  */
 
 /** An unknown option ends the process. @type {(args: string[]) => { options: Options, parts: string[] }} */
@@ -48,6 +49,7 @@ function parseCommand (args) {
       allowPositionals: true,
       options: {
         slow: { type: 'boolean', default: false },
+        'slow-in': { type: 'string', multiple: true, default: [] },
         long: { type: 'boolean', default: false },
         'long-in': { type: 'string', multiple: true, default: [] },
         jetstream: { type: 'boolean', default: false },
@@ -58,8 +60,8 @@ function parseCommand (args) {
     })
     const silent = values['silent-s']
     const options = {
-      slow: values.slow || values.long,
       // Every path has the empty part.
+      slowIn: values.slow || values.long ? [''] : values['slow-in'],
       longIn: values.long ? [''] : values['long-in'],
       jetstream: values.jetstream,
       repeat: readCount('repeat', values.repeat, 1),
@@ -82,13 +84,16 @@ function readCount (name, text, least) {
 
 async function main () {
   const all = findTestFiles()
-  const unmatched = [...parts, ...options.longIn].filter((part) => !all.some((file) => file.includes(part)))
+  const asked = [...parts, ...options.slowIn, ...options.longIn]
+  const unmatched = asked.filter((part) => !all.some((file) => file.includes(part)))
   if (unmatched.length > 0) {
     console.error(`no test file matches: ${unmatched.join(' ')}`)
     process.exit(2)
   }
   const chosen = all.filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
-  const isAsked = (/** @type {string} */ name) => options.slow || parts.some((part) => name.endsWith(part))
+  const isAsked = (/** @type {string} */ name) => {
+    return options.slowIn.some((part) => name.includes(part)) || parts.some((part) => name.endsWith(part))
+  }
   const files = chosen.filter((file) => !slowFiles.has(toName(file)) || isAsked(toName(file)))
   const runs = files.flatMap((file) => Array.from({ length: options.repeat }, () => file))
   const totals = { passed: 0, failed: 0 }
