@@ -247,13 +247,17 @@ async function runRound (random, { imageEvery = 3, isWindows = false } = {}) {
     }
   })
   const storage = storageOf(disk)
+  const warnings = []
+  const noteWarning = (/** @type {Error} */ { message }) => { warnings.push(message) }
+  process.on('warning', noteWarning)
   // A second session compresses at once what the first one has inflated.
   for (let session = 0; session < 2; session++) await live(storage, story, random, options)
+  process.off('warning', noteWarning)
   take('the end')
   for (const { disk, story, name } of images) {
     for (const [kind, after, expected] of [['power cut', disk.crash(random), story], ['kill', disk, story.afterKill()]]) {
       const fault = await check(after, expected, options, storageOf, random).catch((err) => err.stack)
-      if (fault) faults.push(`${kind} before ${name} (${JSON.stringify(options)}): ${fault}`)
+      if (fault) faults.push(`${kind} before ${name} (${JSON.stringify(options)}): ${fault}${warnings.map((text) => `; warned: ${text}`)}`)
     }
   }
   return { imageCount: 2 * images.length, faults }

@@ -21,8 +21,8 @@ const { replaceFile } = require('./rewriting')
 const PART_OF_QUOTA = 4
 /** Deletions meanwhile make the copy useless; it is made again. */
 const ATTEMPT_COUNT_MAX = 5
-/** Errors of the disk, and of others: a later copy may succeed. */
-const PASSING = ['ERR_LOG_LOCKED', 'ERR_LOG_POISONED', 'ERR_LOG_CLOSED', 'ERR_FILE_CLOSED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UNDONE']
+/** Of what a segment contains, so that every copy of it would fail. After any other error a later copy may succeed. */
+const HOPELESS = ['ERR_LOG_CORRUPT', 'ERR_LOG_UNKNOWN_FORMAT', 'ERR_FILE_SHORT_READ', 'ERR_CODEC_DECODE']
 
 /**
  * @typedef {import('./core').Core} Core
@@ -82,12 +82,18 @@ async function keepChosen (core, segment, check) {
     for (let attempt = 1; attempt <= ATTEMPT_COUNT_MAX; attempt++) {
       await remove(storage, copyPath)
       const { changeCount } = segment
-      const { count, readCount, size } = await segments.use(segment, async (log) => {
+      const copied = await segments.use(segment, async (log) => {
         if (segment.format === null && !log.recovery?.damage.length) await log.sync()
         return /** @type {Source} */ (segment.source).copyTo(copyPath, choice)
+      }).catch((err) => {
+        if (!isHopeless(err)) throw err
+        return { err }
       })
       const isDone = await segments.exclusively(segment, async () => {
+        // Also a copy that failed may have failed because of that.
         if (segment.changeCount !== changeCount) return false
+        if ('err' in copied) throw copied.err
+        const { count, readCount, size } = copied
         if (count > 0) {
           isMarked = true
           segments.mark(segment, untilMs)
@@ -105,7 +111,7 @@ async function keepChosen (core, segment, check) {
         } else await remove(storage, copyPath)
         return true
       })
-      if (isDone) return count > 0
+      if (isDone) return segment.keptUntilMs !== null
     }
     await remove(storage, copyPath)
     throw new LogError('ERR_LOG_LOCKED', `${segment.path} is being deleted from again and again; try later`, { path: segment.path })
@@ -130,9 +136,9 @@ async function unmark ({ folder, segments, options: { storage } }, segment, mark
   segments.mark(segment, null)
 }
 
-/** Whether a copy failed because of what the segment contains, so that it would fail again. @param {unknown} err */
+/** Whether a copy failed because of what the segment contains. @param {unknown} err */
 function isHopeless (err) {
-  return err instanceof LogError && !PASSING.includes(err.code)
+  return err instanceof LogError && HOPELESS.includes(err.code)
 }
 
 exports.parseKeep = parseKeep

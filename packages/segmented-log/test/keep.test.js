@@ -349,6 +349,53 @@ tape('keep: what damage has left of the chosen records is copied', async (t) => 
   await again.close()
 })
 
+tape('keep: a copy that fails because records are deleted meanwhile is made again, and drops no chosen record', async (t) => {
+  const folder = newPath('logs')
+  const seqs = []
+  let deleted = null
+  // The filter reads what is there while the record is being erased, and fails as one does that is given a torn record.
+  const compile = (filters) => {
+    const isWanted = jsonCodec.compile(filters)
+    return (buffer, start, end) => {
+      if (deleted === null) {
+        deleted = log.del(seqs[2])
+        throw new Error('no record')
+      }
+      return isWanted(buffer, start, end)
+    }
+  }
+  const log = SegmentedLog(folder, { codec: { ...jsonCodec, compile }, maxCount: 1, keep: { where } })
+  for (let i = 0; i < 6; i++) seqs.push(await log.append({ i, level: i % 2 === 0 ? 'error' : 'info' }))
+  await log.roll()
+  await log.append({ i: 6, level: 'error' })
+  await log.dropBefore(0)
+  await deleted
+  t.deepEqual((await collect(log.stream({ seqs: false }))).map(({ i }) => i), [0, 4, 6])
+  await log.close()
+})
+
+tape('keep: a copy that cannot be made now drops no chosen record, and is made later', async (t) => {
+  const disk = new SimulatedDisk()
+  const storage = { ...disk.storage }
+  let isInTheWay = false
+  // Somebody makes a file at the path of the copy, again and again.
+  storage.unlink = (name, cb) => disk.storage.unlink(name, (err) => {
+    if (isInTheWay && name.endsWith('.chosen.new')) disk.put(name, Buffer.from('of somebody else'))
+    cb(err)
+  })
+  const log = SegmentedLog('/logs', { storage, codec: jsonCodec, maxCount: 1, keep: { where } })
+  for (let i = 0; i < 6; i++) await log.append({ i, level: i % 2 === 0 ? 'error' : 'info' })
+  isInTheWay = true
+  await log.roll()
+  await log.append({ i: 6, level: 'error' })
+  await log.dropBefore(0)
+  t.equal(await log.count({ where }), 4, 'while it is in the way')
+  isInTheWay = false
+  await log.dropBefore(0)
+  t.deepEqual((await collect(log.stream({ seqs: false }))).map(({ i }) => i), [0, 2, 4, 6])
+  await log.close()
+})
+
 tape('keep: misuse is refused', async (t) => {
   const wrong = [null, {}, { where, maxAge: 0 }, { where, maxSize: '1' }, { where: { path: 'a', is: 1 } }, { where, where2: 1 }, 'error']
   for (const keep of wrong) {
