@@ -3,7 +3,7 @@
 // them.
 
 const { LogError } = require('@millrace/errors')
-const { SyncBudget, toCallback, trampoline } = require('@millrace/flow')
+const { SyncBudget, trampoline } = require('@millrace/flow')
 const {
   CHUNK_HEADER_SIZE, ChunkHeader, FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, RECORD_SIZE_MAX, SeqReservation,
   damageError, packCommit, packedSizeMax, readChunkHeader
@@ -313,12 +313,11 @@ class CheckedStore {
     return this.pages.stats()
   }
 
-  /**
-   * @param {(err: Error | null, size?: number | null) => void} cb  bytes that a compaction would free; null if damaged
-   */
-  measureReclaimable (cb) {
+  /** @returns {Promise<number | null>}  bytes that a compaction would free; null if damaged */
+  async measureReclaimable () {
     const { end } = this
-    toCallback(measureCompacted(this), (err, size = 0) => cb(null, err ? null : Math.max(0, end - size)))
+    const size = await measureCompacted(this).catch(() => null)
+    return size === null ? null : Math.max(0, end - size)
   }
 
   /**

@@ -224,7 +224,9 @@ class Log extends BaseLog {
 
   /** @type {(cb?: NodeCallback<number | null>) => any} */
   measureReclaimable (cb) {
-    return this._run('measureReclaimable', cb, (cb) => this._file.store.measureReclaimable(cb))
+    return this._run('measureReclaimable', cb, (cb) => {
+      toCallback(this._file.replacement.withOneFile((store) => store.measureReclaimable()), cb)
+    })
   }
 
   /** @type {(cb?: NodeCallback<import('./maintenance').Compacted>) => any} */
@@ -264,7 +266,7 @@ class Log extends BaseLog {
   partitions (count, cb) {
     return this._run('partitions', cb, (cb) => {
       const { partition } = require('./partitions')
-      toCallback(this._refresh().then(() => partition(this._file, count)), cb)
+      toCallback(this._refresh().then(() => this._file.replacement.withOneFile(() => partition(this._file, count))), cb)
     })
   }
 

@@ -108,9 +108,9 @@ class PlainStore {
     this.blocks.invalidate()
   }
 
-  /** @param {(err: null, size: number) => void} cb */
-  measureReclaimable (cb) {
-    cb(null, 0)
+  /** @returns {Promise<number>} */
+  async measureReclaimable () {
+    return 0
   }
 }
 

@@ -15,7 +15,10 @@
 // maintenance.js, for the log that writes, and follower.js, for one that is only read, change the state.
 
 const { nextTick } = require('node:process')
-const { atExit } = require('@millrace/flow')
+const { atExit, toPromise } = require('@millrace/flow')
+
+/** How often what must read one file alone begins again. */
+const ATTEMPT_COUNT_MAX = 5
 
 /** @typedef {import('./load').Store} Store */
 /** @typedef {(err: Error | null) => void} Done */
@@ -106,6 +109,25 @@ class Replacement {
     if (this.#state === 'switching' || this.#state === 'renaming') this.#waiting.push(run)
     else if (this.#state === 'failed') this.#retry(run)
     else run(null)
+  }
+
+  /**
+   * Runs an action that must read one file alone: again, whatever came of it, if another one took its place meanwhile.
+   * @template T
+   * @param {(store: Store) => Promise<T>} action
+   * @returns {Promise<T>}  rejected also if no store can be used
+   */
+  async withOneFile (action) {
+    for (let attempt = 1; ; attempt++) {
+      await toPromise((cb) => this.wait(cb))
+      const store = /** @type {Store} */ (this.readable)
+      try {
+        const result = await action(store)
+        if (store === this.readable || attempt === ATTEMPT_COUNT_MAX) return result
+      } catch (err) {
+        if (store === this.readable || attempt === ATTEMPT_COUNT_MAX) throw err
+      }
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
+const { setImmediate: nextTurn } = require('node:timers/promises')
 const tape = require('tape')
 const { toPromise } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
@@ -575,6 +576,21 @@ tape('compact: a reader that is opened afterwards, with an end from before, meet
   await log.close()
 })
 
+tape('compact: measureReclaimable meanwhile measures the old file or the new one', async (t) => {
+  for (let delay = 0; delay < 40; delay++) {
+    const log = OffsetLog('/folder/log', { codec: jsonCodec, storage: new SimulatedDisk().storage })
+    const seqs = await log.append(Array.from({ length: 500 }, (_, n) => ({ n, text: 'x'.repeat(50) })), { seqs: true })
+    await log.del(seqs.filter((_, n) => n % 2 === 0))
+    const before = await log.measureReclaimable()
+    const compacting = log.compact()
+    for (let left = delay; left > 0; left--) await nextTurn()
+    const size = await log.measureReclaimable()
+    if (size !== before && size !== 0) t.fail(`after ${delay} turns: ${size}`)
+    await compacting
+    await log.close()
+  }
+})
+
 for (const index of [undefined, createIndex(['n'])]) {
   const how = index === undefined ? 'without' : 'with'
   tape(`compact: whatever call fails, reads find all records, also if the new file could not be read at once (${how} an index)`, async (t) => {
@@ -602,6 +618,10 @@ for (const index of [undefined, createIndex(['n'])]) {
         const where = `call ${at} fails ${span} times (${failing.failed[0]}), ${failure?.code}`
         if (failure?.code === 'ERR_LOG_POISONED') poisoned.push(failing.failed[0])
         try {
+          const [parts, size] = await Promise.all([log.partitions(3), log.measureReclaimable()])
+          const counts = await Promise.all(parts.map((part) => log.count(part)))
+          if (counts.reduce((sum, count) => sum + count, 0) !== 500) t.fail(`${where}: partitions have ${counts}`)
+          if (size === null) t.fail(`${where}: it is unknown what can be given back`)
           const found = await collect(log.stream({ values: false }))
           if (String(found) !== String(wanted)) t.fail(`${where}: ${found.length} records`)
           for (const seq of [wanted[0], wanted[250], wanted[499]]) await log.get(seq)

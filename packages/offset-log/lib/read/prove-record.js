@@ -44,20 +44,16 @@ const NO_CRC = -1
  * @type {(file: LogFile, seq: number) => Promise<Proof | null>} null: nothing is at the seq, it cannot
  *   be read, or the framing proves nothing
  */
-async function proveRecord (file, seq) {
-  const { store } = file
-  try {
-    if (store.isLines) return await proveText(store, seq)
-    const proof = store.isChecked ? await proveChunk(store, seq) : null
-    if (store === file.replacement.readable) return proof
-  } catch (/** @type {any} */ err) {
-    if (store === file.replacement.readable) {
+function proveRecord ({ replacement }, seq) {
+  return replacement.withOneFile(async (store) => {
+    try {
+      if (store.isLines) return await proveText(store, seq)
+      return store.isChecked ? await proveChunk(store, seq) : null
+    } catch (/** @type {any} */ err) {
       if (UNREADABLE.includes(err?.code)) return null
       throw err
     }
-  }
-  await toPromise((cb) => file.replacement.wait(cb))
-  return await proveRecord(file, seq)
+  })
 }
 
 /** @type {(store: LinesStore, seq: number) => Promise<Proof | null>} */
