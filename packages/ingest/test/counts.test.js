@@ -302,6 +302,28 @@ tape('counts: they are told, and made again, beside events that come all the tim
   await log.close()
 })
 
+tape('counts: an event that others can read is counted, also before its append has called back, and once', async (t) => {
+  const { storage } = new SimulatedDisk()
+  const { log, counter } = await openCounter(t, '/folder', storage, { storage })
+  const [record] = encodeRecords(Date.now(), [JSON.stringify({ source: 's', event: 'e' })], null)
+  const count = async () => {
+    await counter.catchUp()
+    const [day] = counter.listDays()
+    return day === undefined ? 0 : (await counter.readDay(day))[0][2]
+  }
+  for (let n = 1; n <= 5; n++) {
+    const [first, second] = [1, 2].map(() => counter.admit(Date.now(), ['s', 'e']))
+    const seqs = [await log.append(record), await log.append(record)]
+    if (n % 2 === 0) counter.written(first, record.length, null, seqs[0])
+    t.equal(await count(), 2 * n)
+    if (n % 2 === 1) counter.written(first, record.length, null, seqs[0])
+    counter.written(second, record.length, null, seqs[1])
+    t.equal(await count(), 2 * n, 'and once')
+  }
+  await counter.close()
+  await log.close()
+})
+
 tape('counts: what was counted again while the counts before were being saved is saved, too', async (t) => {
   let release = null
   const storage = { ...fileStorage, rename: (from, to, cb) => { release = () => fileStorage.rename(from, to, cb) } }

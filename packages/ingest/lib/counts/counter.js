@@ -199,13 +199,15 @@ class Counter {
   async catchUp () {
     while (this.#stillness !== null) await this.#stillness
     if (this.#broken !== null) throw this.#broken
-    if (this.#isCurrent) return
     const goal = Number(this.#log.since.value)
+    if (this.#isCurrent && this.#cursor >= goal) return
+    // Others can read a record before its append calls back. It is read, and counts as it is written no more.
+    this.#isCurrent = false
     this.#catchingUp ??= this.#readOn().finally(() => { this.#catchingUp = null })
     const reading = this.#catchingUp
     await new Promise((resolve, reject) => {
       this.#waiting.push({ goal, tell: () => resolve(null) })
-      reading.then(() => this.#stillness === null ? resolve(null) : resolve(this.catchUp()), reject)
+      reading.then(() => this.#cursor >= goal ? resolve(null) : resolve(this.catchUp()), reject)
     })
   }
 
