@@ -3,6 +3,7 @@
 // a list of the new run is those of the old ones, one after the other. The work is divided by
 // pace.js.
 
+const { IDS_RECORDS_MIN, KEY_WORK, writeKeys } = require('./block-keys')
 const { ORDINALS_MAX } = require('./posting-list')
 const { RunPages, openRun } = require('./run')
 const { DOUBLE_SIZE, DamagedRun } = require('./run-format')
@@ -11,18 +12,13 @@ const { Sorter } = require('./sorting')
 
 /**
  * If a path has so few keys for each record, the long hash of each is written: then counts need no reads. That is at
- * most a byte a record. In the run of a block, which will be merged, more of them are: a larger run has more records
- * for each key, and what a part of it has not is lost.
+ * most a byte a record. In the run of a block more of them are: see block-keys.js.
  */
 const IDS_SHARE = 1 / 8
-const IDS_SHARE_BLOCK = 1 / 2
-const IDS_RECORDS_MIN = 2048
 const MERGE_PAGES = 256
 /** How many keys adjacent runs have together is told by those whose hash is below it. */
 const SAMPLED = 2 ** 32 / 64
 // Of what comes often, in the units of pace.js.
-/** To write a key of a block, sorted. */
-const KEY_WORK = 8
 /** To read a word of a run, a key or a value, and an ordinal in a list. */
 const READ_WORK = 8
 const ENTRY_WORK = 32
@@ -30,7 +26,6 @@ const LISTED_WORK = 2
 
 /**
  * @typedef {import('./block').Block} Block
- * @typedef {Block['keys'][0]} KeyColumn
  * @typedef {NonNullable<Block['numbers'][0]>} ValueColumn
  * @typedef {import('./run').Run} Run
  * @typedef {import('./run-writer').PageWriter} PageWriter
@@ -88,93 +83,6 @@ async function writeErased (writer, lists) {
     }
   }
   return { erasedStart, erasedSeqs: (writer.position - erasedStart) / DOUBLE_SIZE }
-}
-
-/** @type {(writer: PageWriter, column: KeyColumn, records: number, sorter: Sorter) => Promise<KeySection>} */
-async function writeKeys (writer, column, records, sorter) {
-  const { count } = column
-  await sorter.sort(column.short, count)
-  const { keys: shorts } = sorter
-  const hasIds = await countKeys(shorts, count, writer.pace) <=
-    Math.max(records * IDS_SHARE_BLOCK, IDS_RECORDS_MIN * IDS_SHARE)
-  const target = new KeyWriter(writer, records, hasIds)
-  const { order } = sorter
-  const ordinals = new Uint32Array(records)
-  for (let at = 0; at < count;) {
-    const short = shorts[at]
-    let end = at + 1
-    while (end < count && shorts[end] === short) end++
-    const isMany = target.isMany(end - at)
-    if (isMany) {
-      await addMany(target, column, order.subarray(at, end), ordinals, short, writer.pace)
-    } else {
-      const found = takeOrdinals(column, order, at, end, ordinals, 0)
-      const first = order[at]
-      const hasId = target.keepsId(found) && areEqual(column, order, at, end, first)
-      target.add(short, ordinals, found, hasId ? longHashOf(column, first) : null)
-    }
-    if (writer.isDue(isMany ? 0 : (end - at) * KEY_WORK)) await writer.rest()
-    at = end
-  }
-  return target.end()
-}
-
-/**
- * Adds a key that many have.
- * @type {(target: KeyWriter, column: KeyColumn, order: Uint32Array, ordinals: Uint32Array, short: number,
- *   pace: import('./pace').Pace) => Promise<void>}
- */
-async function addMany (target, column, order, ordinals, short, pace) {
-  const [first] = order
-  let found = 0
-  let isOne = true
-  await pace.walk(order.length, KEY_WORK, (from, to) => {
-    found = takeOrdinals(column, order, from, to, ordinals, found)
-    isOne &&= areEqual(column, order, from, to, first)
-  })
-  const id = isOne ? longHashOf(column, first) : null
-  // They may be of few records.
-  if (target.isMany(found)) await target.addMany(short, ordinals, found, id)
-  else target.add(short, ordinals, found, id)
-}
-
-/**
- * @type {(column: KeyColumn, order: Uint32Array, from: number, to: number, target: Uint32Array, count: number) =>
- *   number} `count`: of those that are there, before and after it
- */
-function takeOrdinals ({ ordinals }, order, from, to, target, count) {
-  for (let at = from; at < to; at++) {
-    const ordinal = ordinals[order[at]]
-    // Elements of one record may be equal.
-    if (count === 0 || target[count - 1] !== ordinal) target[count++] = ordinal
-  }
-  return count
-}
-
-/**
- * Whether some have the long hash of one.
- * @type {(column: KeyColumn, order: Uint32Array, from: number, to: number, one: number) => boolean}
- */
-function areEqual ({ low, high }, order, from, to, one) {
-  for (let at = from; at < to; at++) {
-    const index = order[at]
-    if (low[index] !== low[one] || high[index] !== high[one]) return false
-  }
-  return true
-}
-
-/** @type {(column: KeyColumn, index: number) => import('./posting-list').LongHash} */
-function longHashOf ({ low, high }, index) {
-  return { low: low[index], high: high[index] }
-}
-
-/** @type {(shorts: Uint32Array, count: number, pace: import('./pace').Pace) => Promise<number>} `shorts`: ascending */
-async function countKeys (shorts, count, pace) {
-  let found = Math.min(count, 1)
-  await pace.walk(count - 1, 1, (from, to) => {
-    for (let at = from; at < to; at++) if (shorts[at] !== shorts[at + 1]) found++
-  })
-  return found
 }
 
 /** @type {(writer: PageWriter, column: ValueColumn, sorter: Sorter) => Promise<ValueSection>} */

@@ -188,8 +188,13 @@ class KeyWriter {
     return count > BLOCK_COUNT
   }
 
+  /** As `add`, of one record and without the long hash. @param {number} short @param {number} ordinal */
+  addOne (short, ordinal) {
+    this.#addEntry(short, ordinal)
+  }
+
   /**
-   * @param {number} short  hash
+   * @param {number} short  hash, also as a signed number
    * @param {ArrayLike<number>} ordinals  ascending, each once
    * @param {number} count
    * @param {LongHash | null} id  of all their values, if it is one. It may be left out unless `keepsId`
@@ -199,7 +204,7 @@ class KeyWriter {
     if (count === 1 && kept === null) return this.#addEntry(short, ordinals[0])
     const place = this.#writer.position - this.#start
     writeFew(this.#writer, ordinals, count, kept)
-    this.#addEntry(short, (LIST | place) >>> 0)
+    this.#addEntry(short, LIST | place)
   }
 
   /**
@@ -209,7 +214,7 @@ class KeyWriter {
   async addMany (short, ordinals, count, id) {
     const place = this.#writer.position - this.#start
     await writeMany(this.#writer, ordinals, count, this.#records, id, this.#writer.pace)
-    this.#addEntry(short, (LIST | place) >>> 0)
+    this.#addEntry(short, LIST | place)
   }
 
   /** @type {(short: number, payload: number) => void} */
@@ -226,11 +231,10 @@ class KeyWriter {
     const writer = this.#writer
     writer.align(WORD_SIZE)
     const [shorts, places] = this.#fences
-    shorts.push(this.#entries[0])
+    shorts.push(this.#entries[0] | 0)
     places.push(writer.position - this.#start)
     writer.makeRoom(size * ENTRY_SIZE)
-    const { view, filled } = writer
-    for (let at = 0; at < 2 * size; at++) view.setUint32(filled + at * WORD_SIZE, this.#entries[at], true)
+    putWords(writer.view, writer.filled, this.#entries, 2 * size)
     writer.filled += size * ENTRY_SIZE
   }
 
@@ -243,6 +247,11 @@ class KeyWriter {
     for (const words of this.#fences) await writer.addEach(words.length, 1, (index) => writer.addWord(words[index]))
     return { start: this.#start, size: fences - this.#start, count: this.#count, fences, hasIds: this.#hasIds }
   }
+}
+
+/** @type {(view: DataView, at: number, words: Uint32Array, count: number) => void} */
+function putWords (view, at, words, count) {
+  for (let index = 0; index < count; index++) view.setInt32(at + index * WORD_SIZE, words[index] | 0, true)
 }
 
 /** Writes the numbers of one path, or the times. They come in ascending order. */

@@ -77,7 +77,7 @@ class Sorter {
   async #sortBy (words, count, hasOrder) {
     const counts = this.#counts.fill(0)
     await this.#pace.walk(count, 2, (from, to) => {
-      if (!hasOrder) for (let index = from; index < to; index++) this.order[index] = index
+      if (!hasOrder) countUp(this.order, from, to)
       takeWords(words, this.order, this.keys, counts, from, to)
     })
     for (let digit = 0; digit < DIGIT_COUNT; digit++) {
@@ -85,12 +85,7 @@ class Sorter {
       const starts = counts.subarray(digit * DIGITS, (digit + 1) * DIGITS)
       // All have the same one, as of a path with one value.
       if (count === 0 || starts[this.keys[0] >>> shift & DIGITS - 1] === count) continue
-      let sum = 0
-      for (let value = 0; value < DIGITS; value++) {
-        const size = starts[value]
-        starts[value] = sum
-        sum += size
-      }
+      sumUp(starts)
       const [keys, order, nextKeys, nextOrder] = [this.keys, this.order, this.#nextKeys, this.#nextOrder]
       await this.#pace.walk(count, 2, (from, to) => {
         move({ keys, order, nextKeys, nextOrder }, starts, shift, from, to)
@@ -103,13 +98,28 @@ class Sorter {
   }
 }
 
+/** @type {(order: Uint32Array, from: number, to: number) => void} */
+function countUp (order, from, to) {
+  for (let index = from; index < to; index++) order[index] = index
+}
+
+/** Of each digit, where the first one goes. @param {Uint32Array} counts  replaced */
+function sumUp (counts) {
+  let sum = 0
+  for (let value = 0; value < DIGITS; value++) {
+    const size = counts[value]
+    counts[value] = sum
+    sum += size
+  }
+}
+
 /**
  * @type {(words: Uint32Array, order: Uint32Array, keys: Uint32Array, counts: Uint32Array, from: number, to: number) =>
  *   void}
  */
 function takeWords (words, order, keys, counts, from, to) {
   for (let at = from; at < to; at++) {
-    const word = words[order[at]]
+    const word = words[order[at]] | 0
     keys[at] = word
     counts[word & DIGITS - 1]++
     counts[DIGITS + (word >>> DIGIT_BITS & DIGITS - 1)]++
@@ -126,7 +136,7 @@ function takeWords (words, order, keys, counts, from, to) {
  */
 function move ({ keys, order, nextKeys, nextOrder }, starts, shift, from, to) {
   for (let at = from; at < to; at++) {
-    const key = keys[at]
+    const key = keys[at] | 0
     const next = starts[key >>> shift & DIGITS - 1]++
     nextKeys[next] = key
     nextOrder[next] = order[at]

@@ -1,0 +1,167 @@
+'use strict'
+// Writes the keys of one path of a block. What is done for each key is in functions that never wait: an async one is
+// slow, and is compiled again and again. Hashes are taken as signed numbers: others are no small integers.
+
+const { BLOCK_COUNT } = require('./posting-list')
+const { KeyWriter } = require('./run-writer')
+const { STEP_WORK } = require('./pace')
+
+/**
+ * If a path has at most so many keys for each record, the long hash of each is written. A larger run has more records
+ * for each key, and what a part of it has not is lost: so more of them are than in a merged one.
+ */
+const IDS_SHARE = 1 / 2
+const IDS_RECORDS_MIN = 2048
+const IDS_COUNT_MIN = IDS_RECORDS_MIN / 8
+/** To write a key, sorted; in the units of pace.js. */
+const KEY_WORK = 8
+/** Between two looks whether others must run. */
+const LOOK_WORK = STEP_WORK / 4
+
+/**
+ * @typedef {import('./block').Block['keys'][0]} KeyColumn
+ * @typedef {import('./run-format').KeySection} KeySection
+ * @typedef {import('./run-writer').PageWriter} PageWriter
+ * @typedef {import('./sorting').Sorter} Sorter
+ */
+
+/** The keys of a column that was sorted. */
+class SortedKeys {
+  #column
+  #target
+  #shorts
+  #order
+  /** Of one key, ascending. */
+  #ordinals
+
+  /** @param {KeyColumn} column @param {Sorter} sorter @param {number} records @param {KeyWriter} target */
+  constructor (column, { keys, order }, records, target) {
+    this.#column = column
+    this.#target = target
+    this.#shorts = keys
+    this.#order = order
+    this.#ordinals = new Uint32Array(records)
+  }
+
+  /**
+   * Adds keys, until it is time to look whether others must run, or one comes that many have.
+   * @param {number} from  the place of the first one
+   * @returns {number}  that of the next one
+   */
+  addFew (from) {
+    const [shorts, order, target, ordinals] = [this.#shorts, this.#order, this.#target, this.#ordinals]
+    const { count, ordinals: all } = this.#column
+    const hasIds = target.keepsId(1)
+    const limit = from + LOOK_WORK / KEY_WORK
+    let at = from
+    while (at < count && at < limit) {
+      const short = shorts[at] | 0
+      const end = endOf(shorts, at, count)
+      if (end === at + 1 && !hasIds) {
+        target.addOne(short, all[order[at]] | 0)
+      } else {
+        if (end - at > BLOCK_COUNT) return at
+        const found = takeOrdinals(all, order, at, end, ordinals, 0)
+        const hasId = target.keepsId(found) && this.#isOne(at, end, order[at])
+        target.add(short, ordinals, found, hasId ? this.#longHashOf(order[at]) : null)
+      }
+      at = end
+    }
+    return at
+  }
+
+  /**
+   * Adds a key that many have.
+   * @param {number} from  its place
+   * @param {import('./pace').Pace} pace
+   * @returns {Promise<number>}  the place of the next key
+   */
+  async addMany (from, pace) {
+    const [order, target, ordinals] = [this.#order, this.#target, this.#ordinals]
+    const end = endOf(this.#shorts, from, this.#column.count)
+    const short = this.#shorts[from] | 0
+    const first = order[from]
+    let found = 0
+    let isOne = true
+    await pace.walk(end - from, KEY_WORK, (start, stop) => {
+      found = takeOrdinals(this.#column.ordinals, order, from + start, from + stop, ordinals, found)
+      isOne &&= this.#isOne(from + start, from + stop, first)
+    })
+    const id = isOne ? this.#longHashOf(first) : null
+    // They may be of few records.
+    if (target.isMany(found)) await target.addMany(short, ordinals, found, id)
+    else target.add(short, ordinals, found, id)
+    return end
+  }
+
+  /** Whether some have the long hash of one. @param {number} from @param {number} to @param {number} one */
+  #isOne (from, to, one) {
+    const { low, high } = this.#column
+    const order = this.#order
+    const [firstLow, firstHigh] = [low[one] | 0, high[one] | 0]
+    for (let at = from; at < to; at++) {
+      const index = order[at]
+      if ((low[index] | 0) !== firstLow || (high[index] | 0) !== firstHigh) return false
+    }
+    return true
+  }
+
+  /** @param {number} index @returns {import('./posting-list').LongHash} */
+  #longHashOf (index) {
+    const { low, high } = this.#column
+    return { low: low[index], high: high[index] }
+  }
+}
+
+/** The place after a key. @type {(shorts: Uint32Array, from: number, count: number) => number} */
+function endOf (shorts, from, count) {
+  const short = shorts[from] | 0
+  let end = from + 1
+  while (end < count && (shorts[end] | 0) === short) end++
+  return end
+}
+
+/**
+ * @type {(all: Uint32Array, order: Uint32Array, from: number, to: number, target: Uint32Array, count: number) =>
+ *   number} `count`: of those that are there, before and after it
+ */
+function takeOrdinals (all, order, from, to, target, count) {
+  let last = count === 0 ? -1 : target[count - 1] | 0
+  for (let at = from; at < to; at++) {
+    const ordinal = all[order[at]] | 0
+    // Elements of one record may be equal.
+    if (ordinal === last) continue
+    target[count++] = ordinal
+    last = ordinal
+  }
+  return count
+}
+
+/** How many keys end in a part. @type {(shorts: Uint32Array, from: number, to: number) => number} */
+function countKeys (shorts, from, to) {
+  let found = 0
+  for (let at = from; at < to; at++) if (shorts[at] !== shorts[at + 1]) found++
+  return found
+}
+
+/** @type {(writer: PageWriter, column: KeyColumn, records: number, sorter: Sorter) => Promise<KeySection>} */
+async function writeKeys (writer, column, records, sorter) {
+  const { count } = column
+  const { pace } = writer
+  await sorter.sort(column.short, count)
+  const { keys: shorts } = sorter
+  let keyCount = Math.min(count, 1)
+  await pace.walk(count - 1, 1, (from, to) => { keyCount += countKeys(shorts, from, to) })
+  const target = new KeyWriter(writer, records, keyCount <= Math.max(records * IDS_SHARE, IDS_COUNT_MIN))
+  const sorted = new SortedKeys(column, sorter, records, target)
+  for (let at = 0; at < count;) {
+    const next = sorted.addFew(at)
+    if (writer.isDue((next - at) * KEY_WORK)) await writer.rest()
+    at = next === at ? await sorted.addMany(at, pace) : next
+  }
+  return target.end()
+}
+
+exports.IDS_RECORDS_MIN = IDS_RECORDS_MIN
+exports.KEY_WORK = KEY_WORK
+exports.writeKeys = writeKeys
