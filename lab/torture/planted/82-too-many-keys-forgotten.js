@@ -5,6 +5,6 @@ exports.why = 'its records do not conflict'
 exports.oracle = 'conditions'
 exports.patches = [{
   file: 'packages/index/lib/recent-keys.js',
-  find: 'if (this.#hashCount >= this.#hashesMax) return this.addOdd()',
+  find: 'if (this.#hashCount >= this.#hashesMax) return this.#noteOdd()',
   replace: 'if (this.#hashCount >= this.#hashesMax) return'
 }]

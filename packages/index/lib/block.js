@@ -69,11 +69,22 @@ class KeyColumn {
     this.ordinals[at] = ordinal
   }
 
-  /** @param {number} from @returns {KeyPart} */
-  copyFrom (from) {
-    const copyOf = (/** @type {Uint32Array<ArrayBuffer>} */ column) => column.slice(from, this.count)
+  /** @param {number} from @param {number} [end] @returns {KeyPart} */
+  copyFrom (from, end = this.count) {
+    const copyOf = (/** @type {Uint32Array<ArrayBuffer>} */ column) => column.slice(from, end)
     const [short, low, high] = [this.short, this.low, this.high].map(copyOf)
     return { short, low, high, ordinals: copyOf(this.ordinals) }
+  }
+
+  /** As `cut` of a block. @type {(records: number, base: number) => KeyPart} */
+  cut (records, base) {
+    const end = endOf(this, records)
+    const part = this.copyFrom(0, end)
+    for (const column of [this.short, this.low, this.high, this.ordinals]) column.copyWithin(0, end, this.count)
+    this.count -= end
+    moveOrdinals(part.ordinals, end, base)
+    moveOrdinals(this.ordinals, this.count, -records)
+    return part
   }
 
   /** Adds what another block has, whose arrays it may keep. @param {KeyPart} part */
@@ -172,9 +183,21 @@ class ValueColumn {
     this.ordinals[this.count++] = ordinal
   }
 
-  /** @param {number} from @returns {ValuePart} */
-  copyFrom (from) {
-    return { values: this.values.slice(from, this.count), ordinals: this.ordinals.slice(from, this.count) }
+  /** @param {number} from @param {number} [end] @returns {ValuePart} */
+  copyFrom (from, end = this.count) {
+    return { values: this.values.slice(from, end), ordinals: this.ordinals.slice(from, end) }
+  }
+
+  /** As `cut` of a block. @type {(records: number, base: number) => ValuePart} */
+  cut (records, base) {
+    const end = endOf(this, records)
+    const part = this.copyFrom(0, end)
+    this.values.copyWithin(0, end, this.count)
+    this.ordinals.copyWithin(0, end, this.count)
+    this.count -= end
+    moveOrdinals(part.ordinals, end, base)
+    moveOrdinals(this.ordinals, this.count, -records)
+    return part
   }
 
   /** As that of a KeyColumn. @param {ValuePart} part */
@@ -229,9 +252,14 @@ class Block {
     this.isClean = false
   }
 
-  /** Whether one more record can be added. @param {number} seq */
-  hasRoom (seq) {
-    return !this.isSealed && this.count < this.#recordsMax && (this.count === 0 || seq - this.seqs[0] < SPAN_MAX)
+  /**
+   * Whether one more record can be added.
+   * @param {number} seq
+   * @param {number} [first]  the seq of the first record
+   * @param {number} [count]  of records before it
+   */
+  hasRoom (seq, first = this.seqs[0], count = this.count) {
+    return !this.isSealed && count < this.#recordsMax && (count === 0 || seq - first < SPAN_MAX)
   }
 
   /** Gives the ordinal of the first record at the seq or after it. @param {number} seq */
@@ -297,7 +325,23 @@ class Block {
     }
   }
 
-  /** Adds what was added to a block in another thread, which was as this one is. @param {BlockPart} part */
+  /**
+   * Takes its first records away, with their keys.
+   * @type {(records: number, base: number) => Omit<BlockPart, 'to' | 'isSealed'>} `base`: the ordinal of the first one,
+   *   where they are added
+   */
+  cut (records, base) {
+    const seqs = this.seqs.slice(0, records)
+    const odd = this.odd.filter((ordinal) => ordinal < records).map((ordinal) => ordinal + base)
+    this.seqs.copyWithin(0, records, this.count)
+    this.count -= records
+    this.odd = this.odd.slice(odd.length).map((ordinal) => ordinal - records)
+    const cutOf = (/** @type {ValueColumn | null} */ column) => column && column.cut(records, base)
+    const keys = this.keys.map((column) => column.cut(records, base))
+    return { seqs, odd, keys, numbers: this.numbers.map(cutOf), times: this.times.map(cutOf) }
+  }
+
+  /** Adds what another block has, whose ordinals go on from those of this one. @param {BlockPart} part */
   take ({ to, isSealed, seqs, odd, keys, numbers, times }) {
     this.seqs = joined(this.seqs, this.count, seqs)
     this.count += seqs.length
@@ -326,6 +370,19 @@ class Block {
   get isGrown () {
     return this.count >= GROWN_PART * this.#recordsMax
   }
+}
+
+/**
+ * Where the keys of the first records end.
+ * @type {(column: KeyColumn | ValueColumn, records: number) => number}
+ */
+function endOf ({ ordinals, count }, records) {
+  return firstIndex(count, (at) => ordinals[at] >= records)
+}
+
+/** @type {(ordinals: Uint32Array, count: number, by: number) => void} */
+function moveOrdinals (ordinals, count, by) {
+  for (let at = 0; at < count; at++) ordinals[at] += by
 }
 
 /**

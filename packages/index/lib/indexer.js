@@ -7,6 +7,7 @@ const { Coverage } = require('./coverage')
 const { createKeys } = require('./extract')
 const { fillBlock } = require('./fill')
 const { Hasher, createKey } = require('./hash')
+const { NotedKeys } = require('./noted-keys')
 const { Run } = require('./run')
 
 /** Of hashes that the sieve gets. */
@@ -33,6 +34,8 @@ class Indexer {
   /** Of the keys in the coverage. Runs bring theirs. */
   hasher
   keys
+  /** Of appends, for the next block; null if a builder reads them. @type {NotedKeys | null} */
+  noted
   /** Counts what made everything before it worthless: a compaction, a drop, the end. */
   #generation = 0
   /** Counts deletions and drops. */
@@ -63,6 +66,7 @@ class Indexer {
     this.#tuning = tuning
     this.#mayWork = mayWork
     this.coverage = new Coverage(tuning.sieveRunsMin, onAsked)
+    this.noted = builder === null ? new NotedKeys(paths, tuning.recordsMax) : null
     this.hasher = this.#createHasher(createKey())
     this.keys = createKeys(host.codec, paths, this.hasher)
   }
@@ -90,6 +94,7 @@ class Indexer {
     const [first] = runs
     const isOtherKey = first !== undefined && !Buffer.from(first.footer.key, 'hex').equals(this.hasher.key)
     if (isOtherKey) {
+      this.noted?.clear()
       this.hasher = this.#createHasher(Buffer.from(first.footer.key, 'hex'))
       this.keys = createKeys(this.#host.codec, this.#paths, this.hasher)
     }
@@ -118,6 +123,7 @@ class Indexer {
   /** Records are deleted. @param {readonly number[]} seqs */
   noteDeleted (seqs) {
     this.#lossCount++
+    this.noted?.clear()
     for (const seq of seqs) {
       const { segment } = this.coverage.at(seq)
       if (segment !== null && 'noteLoss' in segment) segment.noteLoss()
@@ -130,6 +136,7 @@ class Indexer {
   /** Records are dropped. @param {Bounds} range  of whole files */
   noteDropped (range) {
     this.#lossCount++
+    this.noted?.clear()
     this.#noteLoss(range)
     this.#dropped?.push(range)
     const gone = this.coverage.segments.filter((segment) => overlap(segment, range))
@@ -147,6 +154,7 @@ class Indexer {
   /** Forgets everything, before the call returns. @returns {Run[]}  that were open */
   reset () {
     this.#generation++
+    this.noted?.clear()
     this.#filling = null
     this.#losses = []
     this.#builder?.abandon()
@@ -200,6 +208,8 @@ class Indexer {
     const likely = this.#builder?.isReady ? undefined : this.#likely
     const block = isOpen ? before : new Block(this.#paths, from, this.#tuning.recordsMax, likely)
     if (!isOpen) this.coverage.add(block)
+    const taken = this.noted?.take(block, { from, to }, this.#host.since ?? NaN) ?? from
+    if (taken > from) return this.#endFill(block, null, taken)
     const keys = this.keys
     const isOver = () => !this.#isCurrent(generation) || keys !== this.keys
     this.#filling = { block, to }

@@ -50,6 +50,7 @@ const TUNING = {
  * @property {() => { id: Buffer | null, epoch: number }} identity  of the log; without an id no run is trusted later
  * @property {number} start  the lowest seq; it rises if the log drops its oldest records
  * @property {number} end  after the last readable record
+ * @property {number | null} [since]  the seq of the last readable record; without it, more is read
  * @property {number} durableEnd  everything before it is on stable storage
  * @property {boolean} tellsDeletions  whether it tells of each deletion, and none is under way
  * @property {(seq: number) => number | null | Promise<number | null>} erasedCountAt  how many records were deleted from

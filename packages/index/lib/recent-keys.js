@@ -64,6 +64,8 @@ class RecentKeys {
   #isAsked = false
   #appendCount = 0
   #hashCount = 0
+  /** Gets the keys of the record that is added, too. @type {import('./noted-keys').NotedKeys | null} */
+  #noted = null
   // The memory that the last record is in: many share it.
   /** @type {Buffer} */
   #buffer = Buffer.alloc(0)
@@ -73,7 +75,7 @@ class RecentKeys {
   /**
    * @param {readonly import('./paths').DeclaredPath[]} paths
    * @param {{ readonly start: number, readonly end: number }} host
-   * @param {Pick<import('./indexer').Indexer, 'coverage' | 'hasher' | 'keys'>} indexer
+   * @param {Pick<import('./indexer').Indexer, 'coverage' | 'hasher' | 'keys' | 'noted'>} indexer
    * @param {(filters: Filters) => Sought} seek
    * @param {number} recordsMax  of a block
    */
@@ -117,6 +119,7 @@ class RecentKeys {
     this.#tables = []
     this.#seqs = new Float64Array(0)
     this.#isPaused = isPaused
+    this.#indexer.noted?.clear()
     this.#share(Buffer.alloc(0).buffer)
   }
 
@@ -132,9 +135,22 @@ class RecentKeys {
     this.#appendCount++
     if (position - this.#oldest >= this.#seqs.length) this.#growSeqs()
     this.#seqs[position % this.#seqs.length] = Infinity
-    if (!Array.isArray(records)) this.#add(/** @type {Buffer} */ (records))
+    if (!Array.isArray(records)) this.#addAlone(position, /** @type {Buffer} */ (records))
+    else if (records.length === 1) this.#addAlone(position, records[0])
     else for (const record of records) this.#add(record)
     return position
+  }
+
+  /**
+   * Of several records only the last one's seq is told, so a block takes the keys of single ones.
+   * @type {(position: number, record: Buffer) => void}
+   */
+  #addAlone (position, record) {
+    const { noted } = this.#indexer
+    noted?.begin(position)
+    this.#noted = noted
+    this.#add(record)
+    this.#noted = null
   }
 
   #growSeqs () {
@@ -167,24 +183,34 @@ class RecentKeys {
   /** @type {KeySink['addKey']} */
   addKey (slots, hasher) {
     for (let index = 0; index < slots.length; index++) this.#set(slots[index], hasher)
+    this.#noted?.addKey(slots, hasher)
   }
 
   /** @type {KeySink['addNumber']} */
   addNumber (slots, value, hasher) {
     // Numbers of a path with ranges are no keys: a filter by them is not answered here.
     for (const slot of slots) if (!this.#paths[slot].range) this.#set(slot, hasher)
+    this.#noted?.addNumber(slots, value, hasher)
   }
 
-  addTime () {}
+  /** @type {KeySink['addTime']} */
+  addTime (slots, ms) {
+    this.#noted?.addTime(slots, ms)
+  }
 
   addOdd () {
+    this.#noteOdd()
+    this.#noted?.addOdd()
+  }
+
+  #noteOdd () {
     this.#odd = this.#next - 1
   }
 
   /** @type {(slot: number, hash: import('./posting-list').LongHash) => void} */
   #set (slot, hash) {
     // One append may have more than all others.
-    if (this.#hashCount >= this.#hashesMax) return this.addOdd()
+    if (this.#hashCount >= this.#hashesMax) return this.#noteOdd()
     const table = this.#tables[slot]
     if (!table.set(hash, this.#next - this.#first)) return
     this.#hashCount++
@@ -256,6 +282,7 @@ class RecentKeys {
 
   /** An append was written. @type {(position: number, seq: number) => void} `seq`: of its last record */
   settle (position, seq) {
+    this.#indexer.noted?.settle(position, seq)
     if (position < this.#oldest || this.#tables.length === 0) return
     this.#seqs[position % this.#seqs.length] = seq
     if (this.#begin === Infinity) this.#begin = seq

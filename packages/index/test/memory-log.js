@@ -39,6 +39,8 @@ class MemoryLog {
 
   get end () { return this._end }
 
+  get since () { return this.records.at(-1)?.seq ?? -1 }
+
   /** Of a log that another process writes, set `erasedCount` to null. */
   get tellsDeletions () { return this.erasedCount !== null }
 

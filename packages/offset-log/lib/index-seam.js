@@ -331,6 +331,7 @@ function createHost (file, parts, openRange) {
     },
     get start () { return findStart() },
     get end () { return file.logEnd },
+    get since () { return file.since.value },
     get durableEnd () { return findDurableEnd() },
     nextBorder,
     findErased: parts.findErased ?? ((/** @type {any} */ range) => findErased(file, range)),
