@@ -254,7 +254,7 @@ class Indexer {
     builder.believe()
     block.take(part)
     // It may have read what was there before a deletion.
-    if (this.#takeLosses(to).some((lost) => lost.to > range.from)) block.noteLoss()
+    if (this.#takeLosses(block.isSealed ? block.to : to).some((lost) => lost.to > range.from)) block.noteLoss()
     return { to, damage: null }
   }
 

@@ -7,6 +7,7 @@
 const { clearTimeout, setImmediate, setTimeout } = require('node:timers')
 const path = require('node:path')
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
+const { promisesOf } = require('@millrace/flow')
 const { DamagedRun, MISSING } = require('./run-format')
 
 /** What the messages have, among others of the application. */
@@ -225,10 +226,10 @@ class RemoteBuilder {
     else this.#settle((job) => job.resolve(message.answer))
   }
 
-  /** @param {{ folder: string, codec: string }} what  it has opened */
-  #onOpened ({ folder, codec }) {
+  /** @param {{ folder: string, place: string, codec: string }} what  it has opened */
+  async #onOpened ({ folder, place, codec }) {
     const own = this.#host
-    if (path.resolve(folder) !== path.resolve(own.folder)) {
+    if (folder !== path.resolve(own.folder) && place !== await findPlace(own)) {
       return this.#fail(`has opened another log, whose index is in ${folder}. Open the same log there`)
     }
     if (codec !== own.codec.name) return this.#fail(`has opened the log with the codec ${codec}, not ${own.codec.name}`)
@@ -264,7 +265,17 @@ function checkPort (call, port) {
   throw misuse(`${call} must be a Worker or a MessagePort of node:worker_threads, got ${got}`)
 }
 
+/**
+ * Where an index is, whatever symlinks lead there.
+ * @type {(host: Pick<Host, 'folder' | 'storage'>) => Promise<string>}
+ */
+async function findPlace ({ folder, storage }) {
+  const found = storage?.realPath && await promisesOf(storage).realPath(folder).catch(() => null)
+  return found ?? path.resolve(folder)
+}
+
 exports.SILENCE_MS = SILENCE_MS
 exports.TAG = TAG
 exports.RemoteBuilder = RemoteBuilder
 exports.checkPort = checkPort
+exports.findPlace = findPlace

@@ -11,7 +11,7 @@ const { createKeys } = require('./extract')
 const { fillBlock } = require('./fill')
 const { Hasher } = require('./hash')
 const { Pace } = require('./pace')
-const { TAG, checkPort } = require('./remote-builder')
+const { TAG, checkPort, findPlace } = require('./remote-builder')
 const { DamagedRun } = require('./run-format')
 const { writeContent } = require('./run-writer')
 
@@ -23,7 +23,7 @@ const ALIVE_MS = 1000
 /**
  * @typedef {import('./log-index').Host} Host
  * @typedef {import('./remote-builder').Port} Port
- * @typedef {{ block: Block, keys: import('./extract').Keys }} Known
+ * @typedef {{ block: Block, keys: import('./extract').Keys, end: number }} Known  `end`: of what is read for it
  * @typedef {{ isOver: boolean }} Job
  *
  * @typedef {object} BuilderSource  what the log is handed as its option `index`
@@ -45,8 +45,6 @@ class Build {
   #host = null
   /** By the numbers that the owner gives them. @type {Map<number, Known>} */
   #blocks = new Map()
-  /** Counts what made the log another one. */
-  #version = 0
   /** @type {Job} */
   #job = { isOver: false }
   #turn = Promise.resolve()
@@ -63,7 +61,8 @@ class Build {
       const log = this.#log = await openLog({ open: (host) => this.#takeHost(host) })
       await log.ready?.()
       if (this.#host === null) throw new Error('runBuilder: the log was not given the index as its option')
-      this.#say({ kind: 'opened', folder: path.resolve(this.#host.folder), codec: this.#host.codec.name })
+      const { folder, codec } = this.#host
+      this.#say({ kind: 'opened', folder: path.resolve(folder), place: await findPlace(this.#host), codec: codec.name })
     } catch (err) {
       this.#say({ kind: 'failed', why: `could not open the log: ${reasonOf(err)}` })
     }
@@ -84,10 +83,10 @@ class Build {
       appended: nothing,
       synced: nothing,
       deleted: nothing,
-      dropped: () => this.#forgetAll(),
+      dropped: (/** @type {{ from: number, to: number }} */ range) => this.#forget(range),
       compacting: nothing,
       compacted: empty,
-      replaced: async () => this.#forgetAll(),
+      replaced: async () => this.#blocks.clear(),
       ready: empty,
       status: () => ({ paths: [], isReady: false, runs: 0, records: 0, tail: 0, size: 0, failure: null }),
       drop: empty,
@@ -95,9 +94,9 @@ class Build {
     }
   }
 
-  #forgetAll () {
-    this.#version++
-    this.#blocks.clear()
+  /** What was read of a range may be of others. @param {{ from: number, to: number }} range */
+  #forget ({ from, to }) {
+    for (const [id, { block, end }] of this.#blocks) if (block.from < to && end > from) this.#blocks.delete(id)
   }
 
   /** @param {any} message  of the owner */
@@ -155,10 +154,10 @@ class Build {
     const host = /** @type {Host} */ (this.#host)
     if (make !== null || host.end < to) await this.#log?.refresh?.()
     if (make !== null) this.#blocks.set(id, createBlock(host, make))
-    const version = this.#version
     const known = this.#blocks.get(id)
     if (known === undefined || known.block.count !== records || host.end < to) return null
     const { block, keys } = known
+    known.end = to
     const { mark } = block
     let isCut = false
     const isOver = () => job.isOver || (isCut ||= records > 0 && block.count - records >= FILL_MAX)
@@ -167,21 +166,27 @@ class Build {
     if (block.count === records || damage !== null || job.isOver) return null
     const last = block.seqs[block.count - 1]
     const proof = await host.proof(last)
-    // The records may be those of the log before a compaction.
-    if (version !== this.#version || job.isOver) return null
+    // The records may be those of the log before a compaction, or before they were dropped.
+    if (this.#blocks.get(id) !== known || job.isOver) return null
     const part = block.copySince(mark)
     moved.push(...buffersOf(part))
     return { part, to: isCut ? block.to : to, last, proof }
   }
 
-  /** Writes the content of a run. @param {any} asked @returns {Promise<true>} */
+  /**
+   * Writes the content of a run.
+   * @param {any} asked
+   * @returns {Promise<boolean>}  false if it has forgotten the block, as when records of it were dropped
+   */
   async #write ({ kind, name, footer, block: id, records, erased, names, cachedPages }) {
     const { folder, storage } = /** @type {Host} */ (this.#host)
+    const block = this.#blocks.get(id)?.block
+    if (kind === 'write' && block?.count !== records) return false
     await writeContent(storage, path.join(folder, name), this.#pace, async (writer) => {
-      if (kind === 'merge') return { ...footer, ...await writeMergedFiles(writer, storage, folder, names, cachedPages) }
-      const known = this.#blocks.get(id)
-      if (known === undefined || known.block.count !== records) throw new Error('the builder does not have the block')
-      return { ...footer, ...await writeBlock(writer, known.block, erased) }
+      const sections = block === undefined
+        ? await writeMergedFiles(writer, storage, folder, names, cachedPages)
+        : await writeBlock(writer, block, erased)
+      return { ...footer, ...sections }
     })
     return true
   }
@@ -190,7 +195,7 @@ class Build {
 /** @type {(host: Host, make: any) => Known} */
 function createBlock (host, { from, recordsMax, hashBits, key, paths }) {
   const hasher = new Hasher(Buffer.from(key), hashBits)
-  return { block: new Block(paths, from, recordsMax), keys: createKeys(host.codec, paths, hasher) }
+  return { block: new Block(paths, from, recordsMax), keys: createKeys(host.codec, paths, hasher), end: from }
 }
 
 /** @param {import('./block').BlockPart} part */

@@ -12,7 +12,7 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { SimulatedDisk, createRandom, inQuickRuns, newPath, until } = require('@millrace/testkit')
 const { createIndex, runBuilder } = require('..')
-const { connect, whenOpened } = require('./builders')
+const { connect, openWith, viewOf, whenOpened } = require('./builders')
 const { FOLDER, MemoryLog } = require('./memory-log')
 const { PATHS, compare, makeValue } = require('./real-log')
 const { takeApart } = require('./run-bytes')
@@ -28,20 +28,6 @@ const turn = () => new Promise(setImmediate)
 
 async function turns (count = 50) {
   for (let left = count; left > 0; left--) await turn()
-}
-
-/** The same log, as a builder sees it, with some things of its own. */
-function viewOf (log, own = {}) {
-  return Object.assign(Object.create(log), { isReadOnly: true }, own)
-}
-
-/** An index of an empty log in memory whose builder is open. */
-async function openWith (log, openLog, tuning) {
-  const builder = connect(openLog)
-  const opened = whenOpened(builder)
-  const index = createIndex(['type', 'n'], { builder, tuning: { ...TUNING, ...tuning } }).open(log)
-  await opened
-  return index
 }
 
 function append (log, index, count) {

@@ -3,7 +3,7 @@
 // Builders of an index of a log in memory, which run in this thread: all messages go through a port, as to another one.
 
 const { MessageChannel } = require('node:worker_threads')
-const { runBuilder } = require('..')
+const { createIndex, runBuilder } = require('..')
 
 /** `none`: there is no builder. */
 const KINDS = ['none', 'none', 'prompt', 'late']
@@ -73,7 +73,23 @@ async function whenOpened (port) {
   clearInterval(alive)
 }
 
+/** The same log, as a builder sees it, with some things of its own. */
+function viewOf (log, own = {}) {
+  return Object.assign(Object.create(log), { isReadOnly: true }, own)
+}
+
+/** An index of an empty log in memory whose builder is open. */
+async function openWith (log, openLog, tuning) {
+  const builder = connect(openLog)
+  const opened = whenOpened(builder)
+  const index = createIndex(['type', 'n'], { builder, tuning: { recordsMax: 50, fanOut: 3, waitMs: 1, ...tuning } }).open(log)
+  await opened
+  return index
+}
+
 exports.KINDS = KINDS
 exports.connect = connect
 exports.createBuilder = createBuilder
+exports.openWith = openWith
+exports.viewOf = viewOf
 exports.whenOpened = whenOpened

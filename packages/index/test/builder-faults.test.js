@@ -1,0 +1,119 @@
+// @ts-nocheck
+'use strict'
+// An index with a builder beside what drops records, deletes them, or looks at the log from another place.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { SegmentedLog } = require('@millrace/segmented-log')
+const { newPath } = require('@millrace/testkit')
+const { createIndex } = require('..')
+const { connect, openWith, viewOf, whenOpened } = require('./builders')
+const { MemoryLog } = require('./memory-log')
+
+const where = { path: 'type', equals: 't3' }
+
+function append (log, count) {
+  for (let n = 0; n < count; n++) log.append({ type: `t${n % 7}`, n })
+}
+
+/** @returns {number}  where the second file begins */
+function appendToTwo (log) {
+  append(log, 40)
+  log.roll()
+  append(log, 120)
+  return log.borders[1]
+}
+
+/** An index whose builder sees the same log. `there`: what the log tells the builder. */
+async function openBoth (log, own = {}) {
+  let there
+  const index = await openWith(log, (source) => {
+    there = source.open(viewOf(log, own))
+    return { index: there }
+  })
+  return { index, there }
+}
+
+tape('builder: one that sees old records dropped keeps what it has of others, and writes it', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  const { index, there } = await openBoth(log)
+  const border = appendToTwo(log)
+  const { findErased } = log
+  let drops = 0
+  log.findErased = async (range) => {
+    // The last word before the run is written.
+    if (range.from >= border && ++drops > 0) there.dropped({ from: 0, to: border })
+    return await findErased.call(log, range)
+  }
+  await index.ready()
+  t.ok(drops > 0, `${drops} times`)
+  t.equal(index.status().failure, null, 'the builder is not given up')
+  t.equal(log.scanned, 0, 'and nothing is read twice')
+  t.equal(log.compare(index, where), null)
+  await index.close()
+})
+
+tape('builder: a drop of the records that it is about to write is no failure of the builder', async (t) => {
+  for (const moment of ['before it is asked', 'while it is']) {
+    const log = new MemoryLog({ codec: jsonCodec })
+    let isDropped = false
+    const drop = () => {
+      if (isDropped) return
+      isDropped = true
+      log.dropBefore(border)
+      index.dropped({ from: 0, to: border })
+    }
+    const open = (file, options, cb) => {
+      if (moment === 'while it is' && file.endsWith('.new')) drop()
+      log.storage.open(file, options, cb)
+    }
+    const { index } = await openBoth(log, { storage: { ...log.storage, open } })
+    const border = appendToTwo(log)
+    if (moment === 'before it is asked') log.erasedCountAt = () => { drop(); return 0 }
+    await index.ready()
+    t.ok(isDropped, moment)
+    t.equal(index.status().failure, null, 'it is not given up')
+    t.equal(log.compare(index, where), null)
+    await index.close()
+  }
+})
+
+tape('builder: a deletion after the end of a full block is not forgotten before the next one is read', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  let old = null
+  const late = viewOf(log, { scanRaw: async (range, ...rest) => {
+    // Of the second block it still sees what was there while the first one was read.
+    await (range.from === 0 ? log : old).scanRaw(range, ...rest)
+    if (range.from > 0) return
+    old = log.copy()
+    const seq = log.find(where).find((seq) => seq > log.records[60].seq)
+    index.deleted([seq])
+    log.del(seq)
+    index.deleted([seq])
+  } })
+  const index = await openWith(log, (source) => ({ index: source.open(late) }))
+  append(log, 90)
+  // Nothing is written, so no run is looked through for what was deleted.
+  log.sync = async () => { throw new Error('mine') }
+  await index.ready().catch(() => {})
+  t.equal(index.status().tail, 90, 'both are read')
+  t.equal(log.compare(index, where), null)
+  await index.close()
+})
+
+tape('builder: a log that is opened there by another path is the same one', { skip: process.platform === 'win32' }, async (t) => {
+  const folder = newPath('segments')
+  const link = newPath('link')
+  fs.symlinkSync(path.dirname(folder), link)
+  const builder = connect((index) => SegmentedLog(path.join(link, 'segments'), { codec: jsonCodec, flags: 'r', index }))
+  const opened = whenOpened(builder)
+  const log = SegmentedLog(folder, { codec: jsonCodec, index: createIndex(['type'], { builder, tuning: { waitMs: 1 } }) })
+  await log.ready()
+  await opened
+  await log.append([{ type: 't3' }])
+  await log.index.ready()
+  t.equal((await log.index.status()).failure, null)
+  await log.close()
+})
