@@ -7,7 +7,7 @@ const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SlotLog } = require('@millrace/merged-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { newPath, until } = require('@millrace/testkit')
+const { isLongRun, newPath, until } = require('@millrace/testkit')
 const { callCommand } = require('./run-command')
 
 const COUNT = 9
@@ -43,6 +43,26 @@ tape('snapshot: a folder of segments that is written, some of them compressed', 
   t.equal(again.code, 2)
   t.match(again.stderr, /copy: something is there already/)
   t.deepEqual(fs.readdirSync(path.dirname(copy)), ['copy'])
+})
+
+// The long form runs other processes.
+const seesSyncs = process.platform === 'linux' && !isLongRun
+tape('snapshot, export: what was made keeps its name through a power cut', { skip: !seesSyncs }, async (t) => {
+  const { folder, log } = await makeSegments()
+  await log.close()
+  const synced = []
+  const { fsyncSync } = fs
+  fs.fsyncSync = (fd) => {
+    synced.push(fs.readlinkSync(`/proc/self/fd/${fd}`))
+    fsyncSync(fd)
+  }
+  for (const name of ['snapshot', 'export']) {
+    const made = newPath(name)
+    const { code, stderr } = await callCommand([name, folder, made])
+    t.equal(code, 0, stderr)
+    t.equal(synced.splice(0).at(-1), fs.realpathSync(path.dirname(made)), name)
+  }
+  fs.fsyncSync = fsyncSync
 })
 
 tape('snapshot: something that comes to the path of the copy meanwhile stays', async (t) => {

@@ -1,11 +1,10 @@
 'use strict'
 
 const fs = require('node:fs')
-const path = require('node:path')
-const process = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { codecs, framingOf } = require('../../open')
 const { refuseFolder } = require('../folder')
+const { renameDurably } = require('../rename')
 const { countRecords } = require('../report')
 const { parseCount, reportLost } = require('../records')
 const { guessCodec } = require('../source')
@@ -110,8 +109,7 @@ class SeqMap {
     this.#write()
     fs.fsyncSync(this.#file)
     this.#close()
-    fs.renameSync(`${this.#path}.new`, this.#path)
-    syncFolder(path.dirname(this.#path))
+    renameDurably(`${this.#path}.new`, this.#path)
   }
 
   /** What is unfinished goes. */
@@ -133,17 +131,6 @@ function isSeqMap (file) {
   const fd = fs.openSync(file, 'r')
   try {
     return /^(?:$|\d+ \d+\n)/.test(bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, bytes.length, 0)))
-  } finally {
-    fs.closeSync(fd)
-  }
-}
-
-/** Windows has no way to do so. @param {string} folder */
-function syncFolder (folder) {
-  if (process.platform === 'win32') return
-  const fd = fs.openSync(folder, 'r')
-  try {
-    fs.fsyncSync(fd)
   } finally {
     fs.closeSync(fd)
   }

@@ -4,6 +4,7 @@ const fs = require('node:fs')
 const { misuse } = require('@millrace/errors')
 const { printAll } = require('../printing')
 const { filterOptions, options, printOptions, rangeOptions, reportLost, reportUnknown } = require('../records')
+const { renameDurably } = require('../rename')
 const { countRecords } = require('../report')
 const { openSource } = require('../source')
 
@@ -77,7 +78,7 @@ function createTarget (path, isForced) {
     finish () {
       fs.fsyncSync(fd)
       close()
-      fs.renameSync(aside, path)
+      renameDurably(aside, path)
     },
     remove () {
       close()

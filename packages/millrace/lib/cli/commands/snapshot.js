@@ -5,6 +5,7 @@ const path = require('node:path')
 const { refuseFolder } = require('../folder')
 const { createLineCodec, createTally } = require('../line-codecs')
 const { filterOptions, options, reportUnknown, toReadOptions } = require('../records')
+const { renameDurably } = require('../rename')
 const { describeSize } = require('../report')
 const { chooseCodec, findLog, identify, isFolder, openIdentified } = require('../source')
 
@@ -102,7 +103,7 @@ async function copyFolder (shell, folder, copy, wanted) {
 /** @type {(aside: string, copy: string) => void} */
 function putInPlace (aside, copy) {
   try {
-    fs.renameSync(aside, copy)
+    renameDurably(aside, copy)
   } catch (/** @type {any} */ err) {
     // Something has come there meanwhile.
     throw err.code === 'ENOTEMPTY' || err.code === 'ENOTDIR' ? taken(copy) : err
