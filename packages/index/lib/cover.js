@@ -54,6 +54,21 @@ class Covering {
     return plan.leaves.length + plan.nodes.length === 0 ? null : this.#ofPlan(plan)
   }
 
+  /**
+   * Hashes the value of filters that are one `equals`: most conditions are. The hasher has the key afterwards.
+   * @param {Filter[]} filters  from `parseWhere`
+   * @returns {number}  the slot of the path; -1 of other filters, which `find` may know
+   */
+  hashEquality (filters) {
+    const [first] = filters
+    if (filters.length !== 1 || !('path' in first) || first.equals === undefined) return -1
+    const { path, equals } = first
+    const slot = this.#slotOf(path, null, false)
+    if (slot === -1 || (this.#paths[slot].range && typeof equals === 'number')) return -1
+    this.#hasher.hashValue(equals)
+    return slot
+  }
+
   /** @param {number} slot */
   #use (slot) {
     if (!this.used.includes(slot)) this.used.push(slot)

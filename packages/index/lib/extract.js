@@ -15,7 +15,8 @@ const { addValue } = require('./value-keys')
  * @typedef {(records: Records, words: DataView, first: number, block: Block) => number} AddRecords
  *
  * @typedef {object} Keys
- * @property {(buf: Buffer, words: DataView, start: number, end: number, block: KeySink) => void} add
+ * @property {(buf: Buffer, words: DataView, start: number, end: number, block: KeySink, record?: Buffer) => void} add
+ *   `record`: the same bytes alone, if there is such a Buffer
  * @property {AddRecords} [addRecords]  faster than one by one; otherwise as below
  */
 

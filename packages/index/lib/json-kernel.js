@@ -120,14 +120,7 @@ class JsonScanner {
    */
   take ({ buffer, count, starts, ends }, first) {
     const kernel = this.#kernel
-    if (kernel.user !== this) {
-      kernel.user = this
-      kernel.tree.set(this.#tree)
-      const [one, two, mask] = this.#hasher.seeds
-      kernel.first.value = one
-      kernel.second.value = two
-      kernel.mask.value = mask
-    }
+    if (kernel.user !== this) this.#begin()
     const from = starts[first]
     let end = from
     let next = first
@@ -135,6 +128,30 @@ class JsonScanner {
     kernel.window.set(buffer.subarray(from, end))
     this.#from = from
     return next
+  }
+
+  #begin () {
+    const kernel = this.#kernel
+    kernel.user = this
+    kernel.tree.set(this.#tree)
+    const [one, two, mask] = this.#hasher.seeds
+    kernel.first.value = one
+    kernel.second.value = two
+    kernel.mask.value = mask
+  }
+
+  /**
+   * Takes a record and scans it.
+   * @param {Uint8Array} record
+   * @param {number} start  in the buffer
+   * @returns {number}  as `scan`
+   */
+  scanAlone (record, start) {
+    if (record.length > WINDOW_SIZE) return -1
+    if (this.#kernel.user !== this) this.#begin()
+    this.#kernel.window.set(record)
+    this.#from = start
+    return this.scan(start, start + record.length)
   }
 
   /**

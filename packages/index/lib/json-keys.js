@@ -115,8 +115,12 @@ class JsonKeys {
    * @param {number} start
    * @param {number} end
    * @param {KeySink} block
+   * @param {Buffer} [record]  the same bytes alone
    */
-  add (buf, words, start, end, block) {
+  add (buf, words, start, end, block, record) {
+    const scanner = this.#scanner
+    const found = record === undefined || scanner === null ? -1 : scanner.scanAlone(record, start)
+    if (found >= 0) return this.#addFound(/** @type {Scanner} */ (scanner), found, buf, words, end, block)
     this.#buf = buf
     this.#words = words
     this.#at = start

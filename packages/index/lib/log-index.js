@@ -207,8 +207,8 @@ class LogIndex {
 
   /** For appends with a condition. */
   recent () {
-    const seek = (/** @type {Filter[]} */ filters) => this.#seek(filters)
     if (this.#recent === null) {
+      const seek = (/** @type {Filter[]} */ filters) => this.#seek(filters)
       this.#recent = new RecentKeys(this.#paths, this.#host, this.#indexer, seek, this.#tuning.recordsMax)
       this.#recent.stop(this.#isPaused)
     }

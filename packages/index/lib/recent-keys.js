@@ -4,7 +4,7 @@
 // them is searched from end to end. That takes too long for each append.
 //
 // Every append has a position, which counts up. Its seq is told once it is written. Per path a table has the newest
-// position of each hash. It forgets what runs have, for they are searched fast:
+// position of each hash. When it has many, it forgets what runs have, for they are searched fast:
 //
 //     in the log:     all before `begin`: runs, and blocks │ the rest, also what waits to be written
 //     here:                        positions before oldest │ from oldest on
@@ -22,6 +22,8 @@ const { Passing } = require('./sieve')
 
 /** In blocks of the index: so many appends are kept, though the runs do not have them yet. */
 const BLOCKS_MAX = 4
+/** A part of what is kept, that runs may have: to look into each of them takes longer. */
+const RUNS_SHARE = 1 / 4
 /** How often in a block it looks what can be forgotten. */
 const LOOKS = 4
 /** In the tables, for each append that is kept. */
@@ -162,10 +164,11 @@ class RecentKeys {
   }
 
   /** @param {Buffer} record */
-  #add ({ buffer, byteOffset, length }) {
+  #add (record) {
+    const { buffer, byteOffset, length } = record
     if (this.#words.buffer !== buffer) this.#share(buffer)
     try {
-      this.#keys.add(this.#buffer, this.#words, byteOffset, byteOffset + length, this)
+      this.#keys.add(this.#buffer, this.#words, byteOffset, byteOffset + length, this, record)
     } catch {
       // The append must not fail for that. The filter itself decides.
       this.addOdd()
@@ -232,7 +235,8 @@ class RecentKeys {
     this.#appendCount = this.#hashCount = 0
     this.#isAsked = false
     if (!isUsed) return this.stop()
-    this.#forgetRuns()
+    const isMuch = this.#next - this.#oldest > RUNS_SHARE * this.#appendsMax
+    if (isMuch || this.#countHashes() > RUNS_SHARE * this.#hashesMax) this.#forgetRuns()
     if (this.#next - this.#oldest > this.#appendsMax - this.#lookCount) this.#forgetHalf()
     if (this.#countHashes() <= this.#hashesMax) return
     this.#prune()
@@ -302,12 +306,12 @@ class RecentKeys {
   rulesOut (filters, since) {
     this.#isAsked = true
     if (!this.isActive || this.#begin > this.#host.end) return false
-    const cover = this.#covering.find(filters)
-    if (cover === null) return false
-    const newest = Math.max(this.#odd, this.#newestOf(cover))
+    const newest = Math.max(this.#odd, this.#newestFor(filters))
     if (newest >= this.#oldest && (newest === Infinity || this.#seqOf(newest) > since)) return false
+    if (since + 1 >= this.#begin) return true
+    const cover = /** @type {Cover} */ (this.#covering.find(filters))
     try {
-      return since + 1 >= this.#begin || this.#isNothingBetween(filters, cover, since)
+      return this.#isNothingBetween(filters, cover, since)
     } catch {
       // A file that cannot be read: whoever reads the log is told.
       return false
@@ -316,8 +320,16 @@ class RecentKeys {
 
   /**
    * The newest append that may match; a lower position if none may, and Infinity if that is not known.
-   * @type {(cover: Cover) => number}
+   * @type {(filters: Filters) => number}
    */
+  #newestFor (filters) {
+    const slot = this.#covering.hashEquality(filters)
+    if (slot !== -1) return this.#first + this.#tables[slot].get(this.#indexer.hasher) - 1
+    const cover = this.#covering.find(filters)
+    return cover === null ? Infinity : this.#newestOf(cover)
+  }
+
+  /** @type {(cover: Cover) => number} */
   #newestOf (cover) {
     if (cover.kind === 'keys') {
       let newest = 0

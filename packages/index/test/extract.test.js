@@ -136,14 +136,14 @@ tape('extract: JSON that was damaged is odd exactly if it does not parse', (t) =
   t.end()
 })
 
-/** One record after the other. */
-function extractSingly (paths, buffer, starts, ends) {
+/** One record after the other; as appends are noted, if `isAlone`. */
+function extractSingly (paths, buffer, starts, ends, isAlone = false) {
   const block = new Block(paths, 0)
   const keys = createKeys(jsonCodec, paths, hasher)
   const words = new DataView(buffer.buffer, buffer.byteOffset, buffer.length)
   for (const [index, start] of starts.entries()) {
     block.begin(index)
-    keys.add(buffer, words, start, ends[index], block)
+    keys.add(buffer, words, start, ends[index], block, isAlone ? buffer.subarray(start, ends[index]) : undefined)
   }
   return block
 }
@@ -163,16 +163,20 @@ function layOut (random, records, between) {
   return { buffer: Buffer.concat(parts), count: records.length, seqs: starts.map((_, index) => index), starts, ends }
 }
 
-/** @returns {number}  the first record whose keys are others if all are scanned at once; -1 if there is none */
-function findOther (paths, records) {
+/** Whether the keys are others if all are scanned at once, or each alone. */
+function isOther (paths, records) {
+  const { buffer, starts, ends } = records
   const block = new Block(paths, 0)
   addRecords(createKeys(jsonCodec, paths, hasher), records, 0, block)
-  if (describe(block) === describe(extractSingly(paths, records.buffer, records.starts, records.ends))) return -1
+  const expected = describe(extractSingly(paths, buffer, starts, ends))
+  return describe(block) !== expected || describe(extractSingly(paths, buffer, starts, ends, true)) !== expected
+}
+
+/** @returns {number}  the first record with other keys; -1 if there is none */
+function findOther (paths, records) {
+  if (!isOther(paths, records)) return -1
   return records.starts.findIndex((start, index) => {
-    const one = { ...records, count: 1, seqs: [0], starts: [start], ends: [records.ends[index]] }
-    const own = new Block(paths, 0)
-    addRecords(createKeys(jsonCodec, paths, hasher), one, 0, own)
-    return describe(own) !== describe(extractSingly(paths, records.buffer, one.starts, one.ends))
+    return isOther(paths, { ...records, count: 1, seqs: [0], starts: [start], ends: [records.ends[index]] })
   })
 }
 

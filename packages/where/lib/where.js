@@ -166,6 +166,8 @@ function parseFilter (filter, depth, counts) {
   if (depth > DEPTH_MAX) throw misuse(`where: filters are nested deeper than ${DEPTH_MAX} levels, the most that is allowed`)
   if (++counts.conditions > CONDITIONS_MAX) throw tooMany(CONDITIONS_MAX, 'conditions')
   if (Array.isArray(filter)) return { all: parseList(filter, depth + 1, counts) }
+  const equality = parseEquality(filter)
+  if (equality !== null) return equality
   if (filter === null || typeof filter !== 'object') throw misuse(`where: expected a filter, got ${show(filter)}. ${LANGUAGE}`)
   const words = listWords(filter)
   const combiner = words.find((word) => COMBINERS.includes(word))
@@ -176,6 +178,18 @@ function parseFilter (filter, depth, counts) {
   if (combiner === 'not') return { not: parseFilter(filter.not, depth + 1, counts) }
   const parts = parseList(filter[combiner], depth + 1, counts)
   return combiner === 'any' ? { any: parts } : { all: parts }
+}
+
+/**
+ * What most filters are, and each append with a condition has: one text as path, and `equals`. Null of any other.
+ * @param {any} filter
+ * @returns {Condition | null}
+ */
+function parseEquality (filter) {
+  if (filter === null || typeof filter !== 'object') return null
+  for (const key in filter) if (key !== 'path' && key !== 'equals') return null
+  const { path, equals } = filter
+  return typeof path === 'string' && isPrimitive(equals) ? { path: parsePathText(path), equals } : null
 }
 
 /**

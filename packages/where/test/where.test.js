@@ -90,6 +90,27 @@ tape('parseWhere: gives back each kind of condition as it was, and takes what it
   t.end()
 })
 
+tape('parseWhere: equality by a path as text, which has a way of its own, is parsed as other conditions are', (t) => {
+  for (const path of ['a', 'a.b', 'a.0.b', 'é', '__proto__', '', 'a..b', '.', 5, null, ['a'], undefined]) {
+    for (const equals of ['x', '', 0, -0, 1.5, true, null, NaN, Infinity, undefined, {}, []]) {
+      const parse = (filter) => {
+        try {
+          return parseWhere(filter)[0]
+        } catch ({ code }) {
+          return { code }
+        }
+      }
+      // `in` takes the long way.
+      const { code, in: values, path: steps } = parse({ path, in: [equals] })
+      const expected = code === undefined ? { path: steps, equals: values[0] } : { code }
+      t.deepEqual(parse({ path, equals }), expected, `${String(path)} ${String(equals)}`)
+    }
+  }
+  t.throws(() => parseWhere({ path: 'a', equals: 1, prefix: 'x' }), { code: 'ERR_INVALID_ARGUMENT' })
+  t.throws(() => parseWhere({ path: 'a', equals: 1, all: [] }), { code: 'ERR_INVALID_ARGUMENT' })
+  t.end()
+})
+
 tape('parseWhere: refuses what is not a filter, with a code', (t) => {
   const cyclic = {}
   cyclic.self = cyclic
