@@ -8,23 +8,25 @@ const loadWabt = require('wabt')
 
 const root = path.join(__dirname, '..')
 const LINE_SIZE = 100
-/** Sources, and what is made of them. */
-const KERNELS = [
-  ['packages/where/lib/find.wat', 'packages/where/lib/find-wasm.js'],
-  ['packages/index/lib/json.wat', 'packages/index/lib/json-wasm.js']
-]
+/** What is made, and of which sources. Several are the parts of one module. */
+const KERNELS = {
+  'packages/where/lib/find-wasm.js': ['find.wat'],
+  'packages/index/lib/keys-wasm.js': ['keys.wat', 'keys-json.wat', 'keys-binary.wat']
+}
 
 /**
  * @returns {Promise<{ file: string, text: string }[]>}  what the modules should be
  */
 async function buildKernels () {
   const wabt = await loadWabt()
-  return KERNELS.map(([source, target]) => {
-    const module = wabt.parseWat(source, fs.readFileSync(path.join(root, source), 'utf8'), { simd: true })
+  return Object.entries(KERNELS).map(([target, [source, ...more]]) => {
+    const folder = path.join(root, path.dirname(target))
+    const parts = [source, ...more].map((name) => fs.readFileSync(path.join(folder, name), 'utf8'))
+    const module = wabt.parseWat(source, more.length === 0 ? parts[0] : `(module\n${parts.join('')})`, { simd: true })
     module.validate()
     const { buffer } = module.toBinary({})
     module.destroy()
-    return { file: path.join(root, target), text: format(path.basename(source), Buffer.from(buffer)) }
+    return { file: path.join(root, target), text: format(source, Buffer.from(buffer)) }
   })
 }
 

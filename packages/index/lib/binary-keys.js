@@ -6,6 +6,7 @@
 const { isUtf8 } = require('node:buffer')
 const { decode, types } = require('@millrace/binary-codec')
 const { FALSE, NULL, TRUE } = require('./hash')
+const { CONSTANTS, DOUBLE, INT, OTHER_TEXT, createScanner } = require('./scanner')
 const { addConstant, addNumber, addTime } = require('./value-keys')
 
 /**
@@ -30,6 +31,8 @@ const DAMAGED = new Error('no binary record')
 class BinaryKeys {
   #root
   #hasher
+  /** Of many records. */
+  scanner
   /** @type {Buffer} */
   #buf = Buffer.alloc(0)
   /** @type {DataView} */
@@ -44,6 +47,18 @@ class BinaryKeys {
   constructor (root, hasher) {
     this.#root = root
     this.#hasher = hasher
+    this.scanner = createScanner(root, hasher, true, this)
+  }
+
+  /** @type {import('./scanner').SlowKeys['addFound']} */
+  addFound (buf, words, node, kind, start, end, block) {
+    this.#buf = buf
+    this.#words = words
+    this.#block = block
+    if (kind === OTHER_TEXT) this.#addText(node, start, end)
+    else if (kind === INT) addNumber(node, words.getInt32(start, true), this.#hasher, block)
+    else if (kind === DOUBLE) addNumber(node, words.getFloat64(start, true), this.#hasher, block)
+    else addConstant(node.slots, CONSTANTS[kind], this.#hasher, block)
   }
 
   /**

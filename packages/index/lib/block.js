@@ -53,8 +53,8 @@ class KeyColumn {
     this.ordinals = new Uint32Array(room)
   }
 
-  /** @param {Hasher} hasher @param {number} ordinal */
-  add ({ short, low, high }, ordinal) {
+  /** The hashes may be signed numbers. @type {(low: number, high: number, short: number, ordinal: number) => void} */
+  add (low, high, short, ordinal) {
     if (this.count === this.#room) {
       this.#room = Math.max(ROOM_MIN, 2 * this.#room)
       this.short = grown(this.short, this.#room)
@@ -281,8 +281,16 @@ class Block {
   }
 
   /** @param {readonly number[]} slots  of the paths that have it @param {Hasher} hasher  has the hash */
-  addKey (slots, hasher) {
-    for (let index = 0; index < slots.length; index++) this.keys[slots[index]].add(hasher, this.count - 1)
+  addKey (slots, { low, high, short }) {
+    this.addHash(slots, low, high, short)
+  }
+
+  /**
+   * As `addKey`; the hashes may be signed numbers.
+   * @type {(slots: readonly number[], low: number, high: number, short: number) => void}
+   */
+  addHash (slots, low, high, short) {
+    for (let index = 0; index < slots.length; index++) this.keys[slots[index]].add(low, high, short, this.count - 1)
   }
 
   /**
@@ -292,7 +300,7 @@ class Block {
   addNumber (slots, value, hasher) {
     for (let index = 0; index < slots.length; index++) {
       const numbers = this.numbers[slots[index]]
-      if (numbers === null) this.keys[slots[index]].add(hasher, this.count - 1)
+      if (numbers === null) this.keys[slots[index]].add(hasher.low, hasher.high, hasher.short, this.count - 1)
       else numbers.add(value, this.count - 1)
     }
   }

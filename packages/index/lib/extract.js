@@ -17,7 +17,7 @@ const { addValue } = require('./value-keys')
  * @typedef {object} Keys
  * @property {(buf: Buffer, words: DataView, start: number, end: number, block: KeySink, record?: Buffer) => void} add
  *   `record`: the same bytes alone, if there is such a Buffer
- * @property {AddRecords} [addRecords]  faster than one by one; otherwise as below
+ * @property {ReturnType<typeof import('./scanner').createScanner>} [scanner]  faster than one by one
  */
 
 /** For any codec: the record is decoded. */
@@ -77,7 +77,7 @@ function createKeys (codec, paths, hasher) {
 function addRecords (keys, records, first, block) {
   const { buffer, count, seqs, starts, ends } = records
   const words = new DataView(buffer.buffer, buffer.byteOffset, buffer.length)
-  if (keys.addRecords !== undefined) return keys.addRecords(records, words, first, block)
+  if (keys.scanner) return keys.scanner.addRecords(records, words, first, block)
   let index = first
   for (; index < count && block.hasRoom(seqs[index]); index++) {
     block.begin(seqs[index])

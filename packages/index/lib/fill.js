@@ -4,11 +4,13 @@
 const { addRecords } = require('./extract')
 
 /** Of the records that are added before it looks whether others must run: so many, or bytes. */
-const STEP_RECORDS = 64
-const STEP_SIZE = 16 * 1024
-/** For each record, and each byte: see pace.js. */
-const RECORD_WORK = 128
-const BYTE_WORK = 1 / 2
+const STEP_RECORDS = 128
+const STEP_SIZE = 64 * 1024
+/** For each record, and each byte, with a scanner: see pace.js. */
+const RECORD_WORK = 64
+const BYTE_WORK = 1 / 8
+/** So many times the work is it without one. */
+const SLOWNESS = 4
 
 /**
  * @typedef {import('./block').Block} Block
@@ -43,16 +45,18 @@ async function fillBlock (host, range, filling) {
  */
 function addSome (filling, { buffer, count, seqs, starts, ends }, first) {
   const { block, keys, pace, isOver } = filling
+  const slowness = keys.scanner ? 1 : SLOWNESS
+  const [countMax, sizeMax] = [STEP_RECORDS / slowness, STEP_SIZE / slowness]
   for (let from = first; from < count;) {
     if (isOver()) return false
     let to = from + 1
-    while (to < count && to - from < STEP_RECORDS && ends[to] - starts[from] <= STEP_SIZE) to++
+    while (to < count && to - from < countMax && ends[to] - starts[from] <= sizeMax) to++
     const records = { buffer, count: to, seqs, starts, ends }
     if (addRecords(keys, records, from, block) < to) block.isSealed = true
     if (block.isSealed) return false
     const work = (to - from) * RECORD_WORK + Math.max(0, ends[to - 1] - starts[from]) * BYTE_WORK
     from = to
-    if (!pace.isDue(work)) continue
+    if (!pace.isDue(work * slowness)) continue
     return pace.rest().then(() => addSome(filling, { ...records, count }, from))
   }
   return !isOver()

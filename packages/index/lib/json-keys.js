@@ -5,14 +5,13 @@
 
 const { isUtf8 } = require('node:buffer')
 const { FALSE, NULL, TRUE } = require('./hash')
-const { CONSTANTS, NUMBER, OBJECT, OTHER_TEXT, TEXT, createScanner } = require('./json-kernel')
+const { CONSTANTS, NUMBER, OBJECT, OTHER_TEXT, createScanner } = require('./scanner')
 const { addConstant, addNumber, addTime } = require('./value-keys')
 
 /**
  * @typedef {import('./hash').Hasher} Hasher
  * @typedef {import('./paths').Node} Node
  * @typedef {import('./block').KeySink} KeySink
- * @typedef {NonNullable<ReturnType<typeof createScanner>>} Scanner
  */
 
 const [QUOTE, BACKSLASH, COMMA, COLON, MINUS, PLUS, DOT] = Buffer.from('"\\,:-+.')
@@ -36,7 +35,8 @@ const INVALID = new Error('no JSON text')
 class JsonKeys {
   #root
   #hasher
-  #scanner
+  /** Of many records. */
+  scanner
   /** @type {Buffer} */
   #buf = Buffer.alloc(0)
   /** @type {DataView} */
@@ -57,54 +57,27 @@ class JsonKeys {
   constructor (root, hasher) {
     this.#root = root
     this.#hasher = hasher
-    this.#scanner = createScanner(root, hasher)
+    this.scanner = createScanner(root, hasher, false, this)
   }
 
-  /** @type {import('./extract').AddRecords} */
-  addRecords (records, words, first, block) {
-    const { buffer, count, seqs, starts, ends } = records
-    const scanner = this.#scanner
-    let index = first
-    let taken = scanner === null ? count : first
-    for (; index < count && block.hasRoom(seqs[index]); index++) {
-      block.begin(seqs[index])
-      const [start, end] = [starts[index], ends[index]]
-      if (index === taken) taken = /** @type {Scanner} */ (scanner).take(records, index)
-      const found = scanner === null || index >= taken ? -1 : scanner.scan(start, end)
-      if (found >= 0) this.#addFound(/** @type {Scanner} */ (scanner), found, buffer, words, end, block)
-      else this.add(buffer, words, start, end, block)
-      // One that is too large is not taken.
-      if (taken === index) taken++
-    }
-    return index
-  }
-
-  /** @type {(scanner: Scanner, found: number, buf: Buffer, words: DataView, end: number, block: KeySink) => void} */
-  #addFound (scanner, found, buf, words, end, block) {
+  /** @type {import('./scanner').SlowKeys['addFound']} */
+  addFound (buf, words, node, kind, start, end, block) {
     this.#buf = buf
     this.#words = words
-    this.#end = end
+    // Of a text, also its quote.
+    this.#end = kind === OTHER_TEXT ? end + 1 : end
     this.#block = block
-    for (let index = 0; index < found; index++) {
-      const node = scanner.nodeOf(index)
-      const kind = scanner.kindOf(index)
-      if (kind === TEXT) {
-        scanner.setHash(index)
-        block.addKey(node.slots, this.#hasher)
-        continue
-      }
-      const start = this.#at = scanner.startOf(index)
-      if (kind === OTHER_TEXT) {
-        this.#scanString(start)
-        this.#addText(node, start, this.#stringEnd)
-      } else if (kind === NUMBER) {
-        addNumber(node, this.#scanNumber(), this.#hasher, block)
-      } else if (kind === OBJECT) {
-        this.#at = scanner.endOf(index)
-        this.#addObjectTime(node, start)
-      } else {
-        addConstant(node.slots, CONSTANTS[kind], this.#hasher, block)
-      }
+    this.#at = start
+    if (kind === OTHER_TEXT) {
+      this.#scanString(start)
+      this.#addText(node, start, this.#stringEnd)
+    } else if (kind === NUMBER) {
+      addNumber(node, this.#scanNumber(), this.#hasher, block)
+    } else if (kind === OBJECT) {
+      this.#at = end
+      this.#addObjectTime(node, start)
+    } else {
+      addConstant(node.slots, CONSTANTS[kind], this.#hasher, block)
     }
   }
 
@@ -118,9 +91,7 @@ class JsonKeys {
    * @param {Buffer} [record]  the same bytes alone
    */
   add (buf, words, start, end, block, record) {
-    const scanner = this.#scanner
-    const found = record === undefined || scanner === null ? -1 : scanner.scanAlone(record, start)
-    if (found >= 0) return this.#addFound(/** @type {Scanner} */ (scanner), found, buf, words, end, block)
+    if (record !== undefined && this.scanner?.addAlone(record, buf, words, start, block)) return
     this.#buf = buf
     this.#words = words
     this.#at = start

@@ -137,9 +137,9 @@ tape('extract: JSON that was damaged is odd exactly if it does not parse', (t) =
 })
 
 /** One record after the other; as appends are noted, if `isAlone`. */
-function extractSingly (paths, buffer, starts, ends, isAlone = false) {
+function extractSingly (codec, paths, buffer, starts, ends, isAlone = false) {
   const block = new Block(paths, 0)
-  const keys = createKeys(jsonCodec, paths, hasher)
+  const keys = createKeys(codec, paths, hasher)
   const words = new DataView(buffer.buffer, buffer.byteOffset, buffer.length)
   for (const [index, start] of starts.entries()) {
     block.begin(index)
@@ -148,7 +148,7 @@ function extractSingly (paths, buffer, starts, ends, isAlone = false) {
   return block
 }
 
-/** Records of JSON, one after the other in a buffer, with other bytes between them. */
+/** Records, one after the other in a buffer, with other bytes between them. */
 function layOut (random, records, between) {
   const [starts, ends] = [[], []]
   const parts = [Buffer.alloc(random(3), 0x20)]
@@ -164,19 +164,25 @@ function layOut (random, records, between) {
 }
 
 /** Whether the keys are others if all are scanned at once, or each alone. */
-function isOther (paths, records) {
+function isOther (codec, paths, records) {
   const { buffer, starts, ends } = records
-  const block = new Block(paths, 0)
-  addRecords(createKeys(jsonCodec, paths, hasher), records, 0, block)
-  const expected = describe(extractSingly(paths, buffer, starts, ends))
-  return describe(block) !== expected || describe(extractSingly(paths, buffer, starts, ends, true)) !== expected
+  const keys = createKeys(codec, paths, hasher)
+  // The first block gets full.
+  const blocks = [new Block(paths, 0, 1 + records.count >> 1), new Block(paths, 0)]
+  addRecords(keys, records, addRecords(keys, records, 0, blocks[0]), blocks[1])
+  return [[0, blocks[0].count], [blocks[0].count]].some((range, index) => {
+    const [alone, expected] = [true, false].map((isAlone) => {
+      return describe(extractSingly(codec, paths, buffer, starts.slice(...range), ends.slice(...range), isAlone))
+    })
+    return describe(blocks[index]) !== expected || alone !== expected
+  })
 }
 
 /** @returns {number}  the first record with other keys; -1 if there is none */
-function findOther (paths, records) {
-  if (!isOther(paths, records)) return -1
+function findOther (paths, records, codec = jsonCodec) {
+  if (!isOther(codec, paths, records)) return -1
   return records.starts.findIndex((start, index) => {
-    return isOther(paths, { ...records, count: 1, seqs: [0], starts: [start], ends: [records.ends[index]] })
+    return isOther(codec, paths, { ...records, count: 1, seqs: [0], starts: [start], ends: [records.ends[index]] })
   })
 }
 
@@ -200,6 +206,41 @@ tape('extract: of many records of JSON at once the keys are those of each by its
     if (index >= 0) return t.end(t.fail(`seed ${seed}: ${records.buffer.subarray(records.starts[index], records.ends[index])}`))
   }
   t.pass(`seed ${seed}`)
+  t.end()
+})
+
+tape('extract: of many binary records at once the keys are those of each by itself, also of damaged ones', (t) => {
+  const seed = Date.now() & 0xffff
+  const random = createRandom(seed)
+  const texts = [...[7, 8, 15, 16, 17, 40].map((size) => 'x'.repeat(size)), 'é', 'x'.repeat(70_000)]
+  const make = () => {
+    const some = () => random(4) === 0 ? texts[random(texts.length - (random(20) > 0 ? 1 : 0))] : makeValue(random, 1)
+    const value = random(3) === 0 ? makeValue(random) : { a: some(), ['x'.repeat(38 + random(4))]: 1, key: some(), b: [{ key: some() }, { a: some() }] }
+    let bytes
+    try {
+      bytes = binaryCodec.encode(value)
+    } catch {
+      return make()
+    }
+    if (random(2) === 0) return bytes
+    const damaged = Buffer.from(bytes)
+    // Mostly of tags: they tell where all the rest is.
+    for (let left = random(3); left > 0; left--) damaged[random(Math.min(damaged.length, 30))] = random(256)
+    return random(8) === 0 ? damaged.subarray(0, random(damaged.length)) : damaged
+  }
+  for (let round = 0; round < count / 100; round++) {
+    const records = layOut(random, Array.from({ length: 50 }, make), ['', '\0', '\x08a', 'x'.repeat(20), '\xff\xff'])
+    const index = findOther(USUAL_PATHS, records, binaryCodec)
+    if (index >= 0) return t.end(t.fail(`seed ${seed}: ${records.buffer.toString('hex', records.starts[index], records.ends[index])}`))
+  }
+  t.pass(`seed ${seed}`)
+  t.end()
+})
+
+tape('extract: binary records with more values than are found at once', (t) => {
+  const values = [1000, 1536, 1537, 3000].map((count) => ({ a: Array.from({ length: count }, (_, index) => `item ${index}`), b: 'after' }))
+  const records = layOut(createRandom(7), [...values, ...values, { a: 1, b: true }].map((value) => binaryCodec.encode(value)), [''])
+  t.equal(findOther(USUAL_PATHS, records, binaryCodec), -1)
   t.end()
 })
 
