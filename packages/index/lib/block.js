@@ -252,14 +252,15 @@ class Block {
     this.isClean = false
   }
 
-  /**
-   * Whether one more record can be added.
-   * @param {number} seq
-   * @param {number} [first]  the seq of the first record
-   * @param {number} [count]  of records before it
-   */
-  hasRoom (seq, first = this.seqs[0], count = this.count) {
-    return !this.isSealed && count < this.#recordsMax && (count === 0 || seq - first < SPAN_MAX)
+  /** Whether one more record can be added. @param {number} seq */
+  hasRoom (seq) {
+    return !this.isSealed && this.count < this.#recordsMax && (this.count === 0 || seq - this.seqs[0] < SPAN_MAX)
+  }
+
+  /** How many can be added from one on, and below which seq. @param {number} seq */
+  roomFrom (seq) {
+    const records = this.isSealed ? 0 : this.#recordsMax - this.count
+    return { records, end: (this.count === 0 ? seq : this.seqs[0]) + SPAN_MAX }
   }
 
   /** Gives the ordinal of the first record at the seq or after it. @param {number} seq */

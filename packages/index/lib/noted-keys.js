@@ -43,7 +43,8 @@ class NotedKeys {
       this.#first = position
       this.#before = this.#told.position === position - 1 ? this.#told.seq : Infinity
     }
-    this.#entries.begin(NaN)
+    this.#entries.begin(0)
+    this.#entries.seqs[this.#entries.count - 1] = NaN
   }
 
   /** @type {KeySink['addKey']} */
@@ -90,9 +91,8 @@ class NotedKeys {
     this.#forgetBefore(from)
     const { count, seqs } = this.#entries
     if (count === 0 || this.#before >= from) return from
-    const first = block.count > 0 ? block.seqs[0] : seqs[0]
-    let end = 0
-    while (end < count && seqs[end] < to && block.hasRoom(seqs[end], first, block.count + end)) end++
+    const room = block.roomFrom(seqs[0])
+    const end = countBelow(seqs, Math.min(count, room.records), Math.min(to, room.end))
     if (end === 0) return from
     const last = seqs[end - 1]
     const isSealed = end < count && seqs[end] < to
@@ -108,14 +108,34 @@ class NotedKeys {
   /** Forgets what is before a seq, and what has failed before that. @param {number} seq */
   #forgetBefore (seq) {
     const { count, seqs } = this.#entries
-    let last = count - 1
-    // Not all of them have a seq.
-    while (last >= 0 && !(seqs[last] < seq)) last--
+    const last = lastBelow(seqs, count, seq)
     if (last < 0) return
     this.#before = seqs[last]
     this.#first += last + 1
     this.#entries.cut(last + 1, 0)
   }
+}
+
+// A large function with a loop takes long to compile.
+
+/**
+ * How many are below an end, until one is not, or is NaN.
+ * @type {(seqs: Float64Array, count: number, end: number) => number}
+ */
+function countBelow (seqs, count, end) {
+  let at = 0
+  while (at < count && seqs[at] < end) at++
+  return at
+}
+
+/**
+ * The index of the last one below an end; some are NaN.
+ * @type {(seqs: Float64Array, count: number, end: number) => number}
+ */
+function lastBelow (seqs, count, end) {
+  let at = count - 1
+  while (at >= 0 && !(seqs[at] < end)) at--
+  return at
 }
 
 exports.NotedKeys = NotedKeys
