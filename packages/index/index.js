@@ -48,6 +48,8 @@ function createIndex (paths, options = {}) {
   const { builder, tuning = {} } = options
   if (builder !== undefined) checkPort('createIndex: builder', builder)
   const declared = parsePaths(paths)
+  // Not even if no log is opened with it.
+  builder?.unref?.()
   return {
     paths: declared.map(({ name }) => name),
     open: (host) => new OpenIndex(declared, host, tuning, builder)

@@ -216,7 +216,7 @@ class RemoteBuilder {
   #onMessage (message) {
     if (message?.millrace !== TAG) return
     // It listens from now on; what was sent before may be lost.
-    if (message.kind === 'hello') return this.#isOpen ? undefined : this.#tell('open')
+    if (message.kind === 'hello') return this.#isOpen || this.failure !== null ? undefined : this.#tell('open')
     if (message.owner !== this.#owner) return
     if (message.kind === 'opened') return this.#onOpened(message)
     if (message.kind === 'failed') return this.#fail(message.why)
@@ -226,13 +226,15 @@ class RemoteBuilder {
     else this.#settle((job) => job.resolve(message.answer))
   }
 
-  /** @param {{ folder: string, place: string, codec: string }} what  it has opened */
-  async #onOpened ({ folder, place, codec }) {
+  /** @param {{ folder: string, place: string, codec: string, compiles: boolean }} what  it has opened */
+  async #onOpened ({ folder, place, codec, compiles }) {
     const own = this.#host
     if (folder !== path.resolve(own.folder) && place !== await findPlace(own)) {
       return this.#fail(`has opened another log, whose index is in ${folder}. Open the same log there`)
     }
     if (codec !== own.codec.name) return this.#fail(`has opened the log with the codec ${codec}, not ${own.codec.name}`)
+    // One that only has the name of a codec of this suite may decode otherwise.
+    if (compiles !== Boolean(own.codec.compile)) return this.#fail(`has opened the log with another codec of the name ${codec}`)
     this.#isOpen = true
   }
 

@@ -35,10 +35,25 @@ const ALIVE_MS = 1000
  * @property {() => Promise<unknown>} [close]
  */
 
+/** Ends work that is not wanted any more: what is asked for next would wait for it. */
+class JobPace extends Pace {
+  #job
+
+  /** @param {Job} job */
+  constructor (job) {
+    super()
+    this.#job = job
+  }
+
+  async rest () {
+    await super.rest()
+    if (this.#job.isOver) throw new Error('it was abandoned')
+  }
+}
+
 /** What is built for one index. */
 class Build {
   #say
-  #pace = new Pace()
   /** @type {OpenLog | null} */
   #log = null
   /** @type {Host | null} */
@@ -59,10 +74,14 @@ class Build {
   async open (openLog) {
     try {
       const log = this.#log = await openLog({ open: (host) => this.#takeHost(host) })
+      if (log === null || typeof log !== 'object') {
+        throw misuse(`runBuilder: the function that opens the log must return it, or a promise of it, got ${reasonOf(log)}`)
+      }
       await log.ready?.()
-      if (this.#host === null) throw new Error('runBuilder: the log was not given the index as its option')
-      const { folder, codec } = this.#host
-      this.#say({ kind: 'opened', folder: path.resolve(folder), place: await findPlace(this.#host), codec: codec.name })
+      if (this.#host === null) throw misuse('runBuilder: the log was not given the index as its option')
+      const { folder, codec: { name, compile } } = this.#host
+      const codec = { codec: name, compiles: Boolean(compile) }
+      this.#say({ kind: 'opened', folder: path.resolve(folder), place: await findPlace(this.#host), ...codec })
     } catch (err) {
       this.#say({ kind: 'failed', why: `could not open the log: ${reasonOf(err)}` })
     }
@@ -124,7 +143,11 @@ class Build {
   async #close () {
     const log = this.#log
     this.#log = null
-    await Promise.resolve(log?.close?.()).catch(() => {})
+    try {
+      await log?.close?.()
+    } catch {
+      // Nobody waits for that, and what is thrown here would end the process.
+    }
   }
 
   /** @param {any} message @param {Job} job */
@@ -135,7 +158,7 @@ class Build {
     try {
       /** @type {ArrayBuffer[]} */
       const moved = []
-      const answer = kind === 'fill' ? await this.#fill(message, job, moved) : await this.#write(message)
+      const answer = kind === 'fill' ? await this.#fill(message, job, moved) : await this.#write(message, job)
       this.#say({ kind: 'done', id, answer }, moved)
     } catch (/** @type {any} */ err) {
       const { code } = err ?? {}
@@ -161,7 +184,7 @@ class Build {
     const { mark } = block
     let isCut = false
     const isOver = () => job.isOver || (isCut ||= records > 0 && block.count - records >= FILL_MAX)
-    const damage = await fillBlock(host, { from, to }, { block, keys, pace: this.#pace, isOver })
+    const damage = await fillBlock(host, { from, to }, { block, keys, pace: new JobPace(job), isOver })
     // What is damage, the owner finds out.
     if (block.count === records || damage !== null || job.isOver) return null
     const last = block.seqs[block.count - 1]
@@ -176,13 +199,14 @@ class Build {
   /**
    * Writes the content of a run.
    * @param {any} asked
+   * @param {Job} job
    * @returns {Promise<boolean>}  false if it has forgotten the block, as when records of it were dropped
    */
-  async #write ({ kind, name, footer, block: id, records, erased, names, cachedPages }) {
+  async #write ({ kind, name, footer, block: id, records, erased, names, cachedPages }, job) {
     const { folder, storage } = /** @type {Host} */ (this.#host)
     const block = this.#blocks.get(id)?.block
     if (kind === 'write' && block?.count !== records) return false
-    await writeContent(storage, path.join(folder, name), this.#pace, async (writer) => {
+    await writeContent(storage, path.join(folder, name), new JobPace(job), async (writer) => {
       const sections = block === undefined
         ? await writeMergedFiles(writer, storage, folder, names, cachedPages)
         : await writeBlock(writer, block, erased)

@@ -2,12 +2,13 @@
 'use strict'
 // An index with a builder beside what drops records, deletes them, or looks at the log from another place.
 
+const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { newPath } = require('@millrace/testkit')
+const { newPath, until } = require('@millrace/testkit')
 const { createIndex } = require('..')
 const { connect, openWith, viewOf, whenOpened } = require('./builders')
 const { MemoryLog } = require('./memory-log')
@@ -116,4 +117,81 @@ tape('builder: a log that is opened there by another path is the same one', { sk
   await log.index.ready()
   t.equal((await log.index.status()).failure, null)
   await log.close()
+})
+
+tape('builder: what it writes ends soon after a compaction has made it worthless', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  let release
+  const calls = []
+  const open = (file, options, cb) => log.storage.open(file, options, async (err, handle) => {
+    if (!file.endsWith('.new') || release !== undefined) return cb(err, handle)
+    await new Promise((resolve) => { release = resolve })
+    const noted = ['write', 'close'].map((name) => [name, (...args) => {
+      calls.push(name)
+      handle[name](...args)
+    }])
+    cb(err, { ...handle, ...Object.fromEntries(noted) })
+  })
+  const view = viewOf(log, { storage: { ...log.storage, open } })
+  const index = await openWith(log, (source) => ({ index: source.open(view) }), { recordsMax: 20_000 })
+  append(log, 20_000)
+  index.appended()
+  await until(() => release !== undefined)
+  index.compacting()
+  log.compact()
+  await index.compacted()
+  release()
+  await until(() => calls.includes('close'))
+  t.deepEqual(calls, ['close'], 'nothing is written')
+  await index.ready()
+  t.equal(index.status().failure, null)
+  t.equal(log.compare(index, where), null)
+  await index.close()
+})
+
+tape('builder: a codec that only has the name of another one is refused there', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  const codec = { name: 'json', decode: () => ({ type: 'none' }) }
+  const index = await openWith(log, (source) => ({ index: source.open(viewOf(log, { codec })) }))
+  append(log, 80)
+  await index.ready()
+  t.match(index.status().failure?.message ?? '', /another codec of the name json/)
+  t.equal(log.compare(index, where), null)
+  await index.close()
+})
+
+tape('builder: one that returns no log is told to', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  const builder = connect((source) => { source.open(viewOf(log)) })
+  const index = createIndex(['type'], { builder }).open(log)
+  await until(() => index.status().failure !== null)
+  t.match(index.status().failure?.message ?? '', /the function that opens the log must return it, .*got undefined/)
+  await index.close()
+})
+
+tape('builder: a log that throws when it is closed there ends nothing', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  let hasThrown = false
+  const close = () => {
+    hasThrown = true
+    throw new Error('mine')
+  }
+  const index = await openWith(log, (source) => ({ index: source.open(viewOf(log)), close }))
+  await index.close()
+  await until(() => hasThrown)
+  // What is rejected fails the test.
+  await new Promise(setImmediate)
+  t.pass('closed')
+})
+
+tape('builder: its Worker does not keep the process running, although no log uses it', (t) => {
+  const program = `
+    const { Worker } = require('node:worker_threads')
+    const worker = new Worker('setInterval(() => {}, 1000)', { eval: true })
+    require(${JSON.stringify(require.resolve('..'))}).createIndex(['n'], { builder: worker })
+    console.log('declared')`
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8', timeout: 60_000 })
+  t.equal(status, 0, stderr)
+  t.equal(stdout, 'declared\n')
+  t.end()
 })
