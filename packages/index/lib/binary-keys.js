@@ -176,7 +176,10 @@ class BinaryKeys {
    * @type {(node: Node, tag: number, start: number, at: number, end: number) => void}
    */
   #addValue (node, tag, start, at, end) {
-    const [buf, words, hasher, block] = [this.#buf, this.#words, this.#hasher, /** @type {KeySink} */ (this.#block)]
+    const buf = this.#buf
+    const words = this.#words
+    const hasher = this.#hasher
+    const block = /** @type {KeySink} */ (this.#block)
     const { slots, hasRange } = node
     switch (tag & TYPE_MASK) {
       case types.string:
@@ -199,7 +202,9 @@ class BinaryKeys {
 
   /** @type {(node: Node, start: number, end: number) => void} */
   #addText ({ slots, hasRange }, start, end) {
-    const [buf, hasher, block] = [this.#buf, this.#hasher, /** @type {KeySink} */ (this.#block)]
+    const buf = this.#buf
+    const hasher = this.#hasher
+    const block = /** @type {KeySink} */ (this.#block)
     hasher.hashBytes(this.#words, buf, start, end)
     // Invalid UTF-8 is read as U+FFFD.
     const isPlain = hasher.isAscii || isUtf8(buf.subarray(start, end))

@@ -16,7 +16,7 @@ const IDS_COUNT_MIN = IDS_RECORDS_MIN / 8
 /** To write a key, sorted; in the units of pace.js. */
 const KEY_WORK = 8
 /** Between two looks whether others must run. */
-const LOOK_WORK = STEP_WORK / 4
+const LOOK_WORK = STEP_WORK
 
 /**
  * @typedef {import('./block').Block['keys'][0]} KeyColumn
@@ -34,13 +34,13 @@ class SortedKeys {
   /** Of one key, ascending. */
   #ordinals
 
-  /** @param {KeyColumn} column @param {Sorter} sorter @param {number} records @param {KeyWriter} target */
-  constructor (column, { keys, order }, records, target) {
+  /** @param {KeyColumn} column @param {Sorter} sorter @param {Uint32Array} ordinals @param {KeyWriter} target */
+  constructor (column, { keys, order }, ordinals, target) {
     this.#column = column
     this.#target = target
     this.#shorts = keys
     this.#order = order
-    this.#ordinals = new Uint32Array(records)
+    this.#ordinals = ordinals
   }
 
   /**
@@ -49,25 +49,29 @@ class SortedKeys {
    * @returns {number}  that of the next one
    */
   addFew (from) {
-    const [shorts, order, target, ordinals] = [this.#shorts, this.#order, this.#target, this.#ordinals]
-    const { count, ordinals: all } = this.#column
-    const hasIds = target.keepsId(1)
-    const limit = from + LOOK_WORK / KEY_WORK
+    const { count } = this.#column
+    const limit = Math.min(count, from + LOOK_WORK / KEY_WORK)
+    const isAlone = !this.#target.keepsId(1)
     let at = from
-    while (at < count && at < limit) {
-      const short = shorts[at] | 0
-      const end = endOf(shorts, at, count)
-      if (end === at + 1 && !hasIds) {
-        target.addOne(short, all[order[at]] | 0)
-      } else {
-        if (end - at > BLOCK_COUNT) return at
-        const found = takeOrdinals(all, order, at, end, ordinals, 0)
-        const hasId = target.keepsId(found) && this.#isOne(at, end, order[at])
-        target.add(short, ordinals, found, hasId ? this.#longHashOf(order[at]) : null)
-      }
+    while (at < limit) {
+      if (isAlone) at = this.#target.addSingle(this.#shorts, this.#order, this.#column, at, limit)
+      if (at === limit) return at
+      const end = endOf(this.#shorts, at, count)
+      if (end - at > BLOCK_COUNT) return at
+      this.#addList(at, end)
       at = end
     }
     return at
+  }
+
+  /** Adds a key with a list. @param {number} from @param {number} to */
+  #addList (from, to) {
+    const order = this.#order
+    const target = this.#target
+    const ordinals = this.#ordinals
+    const found = takeOrdinals(this.#column.ordinals, order, from, to, ordinals, 0)
+    const hasId = target.keepsId(found) && this.#isOne(from, to, order[from])
+    target.add(this.#shorts[from] | 0, ordinals, found, hasId ? this.#longHashOf(order[from]) : null)
   }
 
   /**
@@ -77,7 +81,9 @@ class SortedKeys {
    * @returns {Promise<number>}  the place of the next key
    */
   async addMany (from, pace) {
-    const [order, target, ordinals] = [this.#order, this.#target, this.#ordinals]
+    const order = this.#order
+    const target = this.#target
+    const ordinals = this.#ordinals
     const end = endOf(this.#shorts, from, this.#column.count)
     const short = this.#shorts[from] | 0
     const first = order[from]
@@ -98,7 +104,8 @@ class SortedKeys {
   #isOne (from, to, one) {
     const { low, high } = this.#column
     const order = this.#order
-    const [firstLow, firstHigh] = [low[one] | 0, high[one] | 0]
+    const firstLow = low[one] | 0
+    const firstHigh = high[one] | 0
     for (let at = from; at < to; at++) {
       const index = order[at]
       if ((low[index] | 0) !== firstLow || (high[index] | 0) !== firstHigh) return false
@@ -144,8 +151,12 @@ function countKeys (shorts, from, to) {
   return found
 }
 
-/** @type {(writer: PageWriter, column: KeyColumn, records: number, sorter: Sorter) => Promise<KeySection>} */
-async function writeKeys (writer, column, records, sorter) {
+/**
+ * @type {(writer: PageWriter, column: KeyColumn, sorter: Sorter, ordinals: Uint32Array) => Promise<KeySection>}
+ *   `ordinals`: one for each record, to be overwritten
+ */
+async function writeKeys (writer, column, sorter, ordinals) {
+  const { length: records } = ordinals
   const { count } = column
   const { pace } = writer
   await sorter.sort(column.short, count)
@@ -153,7 +164,7 @@ async function writeKeys (writer, column, records, sorter) {
   let keyCount = Math.min(count, 1)
   await pace.walk(count - 1, 1, (from, to) => { keyCount += countKeys(shorts, from, to) })
   const target = new KeyWriter(writer, records, keyCount <= Math.max(records * IDS_SHARE, IDS_COUNT_MIN))
-  const sorted = new SortedKeys(column, sorter, records, target)
+  const sorted = new SortedKeys(column, sorter, ordinals, target)
   for (let at = 0; at < count;) {
     const next = sorted.addFew(at)
     if (writer.isDue((next - at) * KEY_WORK)) await writer.rest()

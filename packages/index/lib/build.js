@@ -55,8 +55,9 @@ async function writeBlock (writer, block, erased) {
   await writer.addEach(odd.length, 1, (index) => writer.addWord(odd[index]))
   const known = await writeErased(writer, [erased])
   const sorter = new Sorter(writer.pace)
+  const ordinals = new Uint32Array(records)
   const keys = []
-  for (const column of block.keys) keys.push(await writeKeys(writer, column, records, sorter))
+  for (const column of block.keys) keys.push(await writeKeys(writer, column, sorter, ordinals))
   /** @type {Array<Array<ValueSection | null>>} */
   const values = []
   for (const columns of [block.numbers, block.times]) {

@@ -43,23 +43,36 @@ async function fillBlock (host, range, filling) {
  * Adds records from one of them on, in steps.
  * @type {(filling: Filling, records: Records, first: number) => boolean | Promise<boolean>} whether more can be added
  */
-function addSome (filling, { buffer, count, seqs, starts, ends }, first) {
-  const { block, keys, pace, isOver } = filling
-  const slowness = keys.scanner ? 1 : SLOWNESS
-  const [countMax, sizeMax] = [STEP_RECORDS / slowness, STEP_SIZE / slowness]
-  for (let from = first; from < count;) {
-    if (isOver()) return false
-    let to = from + 1
-    while (to < count && to - from < countMax && ends[to] - starts[from] <= sizeMax) to++
-    const records = { buffer, count: to, seqs, starts, ends }
-    if (addRecords(keys, records, from, block) < to) block.isSealed = true
-    if (block.isSealed) return false
-    const work = (to - from) * RECORD_WORK + Math.max(0, ends[to - 1] - starts[from]) * BYTE_WORK
+function addSome (filling, records, first) {
+  const slowness = filling.keys.scanner ? 1 : SLOWNESS
+  for (let from = first; from < records.count;) {
+    if (filling.isOver()) return false
+    const to = endOfStep(records, from, STEP_RECORDS / slowness, STEP_SIZE / slowness)
+    if (!addStep(filling, records, from, to)) return false
+    const work = (to - from) * RECORD_WORK + Math.max(0, records.ends[to - 1] - records.starts[from]) * BYTE_WORK
     from = to
-    if (!pace.isDue(work * slowness)) continue
-    return pace.rest().then(() => addSome(filling, { ...records, count }, from))
+    if (filling.pace.isDue(work * slowness)) return addLater(filling, records, from)
   }
-  return !isOver()
+  return !filling.isOver()
+}
+
+/** @type {(records: Records, from: number, countMax: number, sizeMax: number) => number} */
+function endOfStep ({ count, starts, ends }, from, countMax, sizeMax) {
+  let to = Math.min(count, from + countMax)
+  while (to > from + 1 && ends[to - 1] - starts[from] > sizeMax) to = from + Math.ceil((to - from) / 2)
+  return to
+}
+
+/** @type {(filling: Filling, records: Records, from: number, to: number) => boolean} whether more can be added */
+function addStep ({ keys, block }, { buffer, seqs, starts, ends }, from, to) {
+  if (addRecords(keys, { buffer, count: to, seqs, starts, ends }, from, block) < to) block.isSealed = true
+  return !block.isSealed
+}
+
+/** @type {(filling: Filling, records: Records, from: number) => Promise<boolean>} */
+async function addLater (filling, records, from) {
+  await filling.pace.rest()
+  return addSome(filling, records, from)
 }
 
 exports.fillBlock = fillBlock

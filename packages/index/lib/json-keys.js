@@ -239,7 +239,9 @@ class JsonKeys {
    * @param {number} at  after the quote
    */
   #scanString (at) {
-    const [buf, words, end] = [this.#buf, this.#words, this.#end]
+    const buf = this.#buf
+    const words = this.#words
+    const end = this.#end
     const last = end - WORD_SIZE
     let bits = 0
     this.#isEscaped = false
@@ -309,7 +311,9 @@ class JsonKeys {
   /** Checks the grammar. @returns {number} */
   // eslint-disable-next-line complexity -- numbers are nearly always short and whole
   #scanNumber () {
-    const [buf, end, start] = [this.#buf, this.#end, this.#at]
+    const buf = this.#buf
+    const end = this.#end
+    const start = this.#at
     let at = start
     if (buf[at] === MINUS) at++
     const first = at

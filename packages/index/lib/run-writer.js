@@ -7,6 +7,7 @@ const { randomBytes } = require('node:crypto')
 const { keepOwnership, writeWhole } = require('@millrace/block-file')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { crc32 } = require('@millrace/framing')
+const { STEP_WORK } = require('./pace')
 const { BLOCK_COUNT, writeFew, writeMany } = require('./posting-list')
 const {
   DOUBLE_SIZE, ENTRY_SIZE, FORMAT, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE
@@ -99,9 +100,11 @@ class PageWriter {
    * @param {(index: number) => void} add
    */
   async addEach (count, work, add) {
-    for (let index = 0; index < count; index++) {
-      add(index)
-      if (this.isDue(work)) await this.rest()
+    const size = Math.ceil(STEP_WORK / 8 / work)
+    for (let from = 0; from < count; from += size) {
+      const to = Math.min(count, from + size)
+      addRange(from, to, add)
+      if (this.isDue((to - from) * work)) await this.rest()
     }
   }
 
@@ -149,6 +152,11 @@ class PageWriter {
   }
 }
 
+/** @type {(from: number, to: number, add: (index: number) => void) => void} */
+function addRange (from, to, add) {
+  for (let index = from; index < to; index++) add(index)
+}
+
 /** @param {Buffer} bytes */
 function viewOf ({ buffer, byteOffset, length }) {
   return new DataView(buffer, byteOffset, length)
@@ -162,8 +170,10 @@ class KeyWriter {
   #start
   #count = 0
   #entries = new Uint32Array(2 * GROUP_SIZE)
-  /** The first short hash of each group, and its place. @type {[shorts: number[], places: number[]]} */
-  #fences = [[], []]
+  /** The first short hash of each group. @type {number[]} */
+  #fences = []
+  /** Its place. @type {number[]} */
+  #places = []
 
   /**
    * @param {PageWriter} writer
@@ -188,9 +198,32 @@ class KeyWriter {
     return count > BLOCK_COUNT
   }
 
-  /** As `add`, of one record and without the long hash. @param {number} short @param {number} ordinal */
-  addOne (short, ordinal) {
-    this.#addEntry(short, ordinal)
+  /**
+   * Adds keys that one record has, without their long hashes.
+   * @param {Uint32Array} shorts  hashes, ascending
+   * @param {Uint32Array} order  of each hash, which of the ordinals it has
+   * @param {{ ordinals: Uint32Array, count: number }} column
+   * @param {number} from  the place of the first key
+   * @param {number} limit  what is there is not added
+   * @returns {number}  the place of the next key: one that several have, or any
+   */
+  addSingle (shorts, order, { ordinals, count }, from, limit) {
+    const entries = this.#entries
+    let size = this.#count % GROUP_SIZE
+    let at = from
+    let short = shorts[at] | 0
+    for (; at < limit && size < GROUP_SIZE; at++) {
+      const next = at + 1 === count ? ~short : shorts[at + 1] | 0
+      if (next === short) break
+      entries[2 * size] = short
+      entries[2 * size + 1] = ordinals[order[at]] | 0
+      size++
+      short = next
+    }
+    this.#count += at - from
+    if (size < GROUP_SIZE) return at
+    this.#endGroup(GROUP_SIZE)
+    return at
   }
 
   /**
@@ -230,9 +263,8 @@ class KeyWriter {
   #endGroup (size) {
     const writer = this.#writer
     writer.align(WORD_SIZE)
-    const [shorts, places] = this.#fences
-    shorts.push(this.#entries[0] | 0)
-    places.push(writer.position - this.#start)
+    this.#fences.push(this.#entries[0] | 0)
+    this.#places.push(writer.position - this.#start)
     writer.makeRoom(size * ENTRY_SIZE)
     putWords(writer.view, writer.filled, this.#entries, 2 * size)
     writer.filled += size * ENTRY_SIZE
@@ -244,7 +276,9 @@ class KeyWriter {
     if (rest > 0) this.#endGroup(rest)
     const writer = this.#writer
     const fences = writer.position
-    for (const words of this.#fences) await writer.addEach(words.length, 1, (index) => writer.addWord(words[index]))
+    for (const words of [this.#fences, this.#places]) {
+      await writer.addEach(words.length, 1, (index) => writer.addWord(words[index]))
+    }
     return { start: this.#start, size: fences - this.#start, count: this.#count, fences, hasIds: this.#hasIds }
   }
 }

@@ -188,8 +188,8 @@ class KeyScanner {
         hasher.short = found[at + HASH + 2] >>> 0
         sink.addKey(node.slots, hasher)
       } else {
-        const [from, to] = [found[at + START], found[at + END]]
-        this.#slow.addFound(buf, words, node, kind, start - WINDOW_AT + from, start - WINDOW_AT + to, sink)
+        const shift = start - WINDOW_AT
+        this.#slow.addFound(buf, words, node, kind, shift + found[at + START], shift + found[at + END], sink)
       }
     }
     return true
@@ -223,11 +223,16 @@ class KeyScanner {
     if (kernel.user === this) return kernel
     kernel.user = this
     kernel.tree.set(this.#tree)
+    this.#setHashes(kernel)
+    return kernel
+  }
+
+  /** @param {Kernel} kernel */
+  #setHashes (kernel) {
     const [first, second, mask] = this.#hasher.seeds
     kernel.first.value = first
     kernel.second.value = second
     kernel.mask.value = mask
-    return kernel
   }
 
   /**

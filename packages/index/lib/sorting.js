@@ -86,7 +86,9 @@ class Sorter {
       // All have the same one, as of a path with one value.
       if (count === 0 || starts[this.keys[0] >>> shift & DIGITS - 1] === count) continue
       sumUp(starts)
-      const [keys, order, nextKeys, nextOrder] = [this.keys, this.order, this.#nextKeys, this.#nextOrder]
+      const { keys, order } = this
+      const nextKeys = this.#nextKeys
+      const nextOrder = this.#nextOrder
       await this.#pace.walk(count, 2, (from, to) => {
         move({ keys, order, nextKeys, nextOrder }, starts, shift, from, to)
       })
