@@ -47,6 +47,9 @@ const REFUSED = new Set(['ERR_RECORD_TOO_LARGE', 'ERR_RECORD_UNREPRESENTABLE', '
  * @property {(cb: (err: Error | null) => void) => void} close
  * @property {{ flushSync?: boolean }} [supports]
  * @property {{ name?: string | undefined, encode: (value: any) => any } | undefined} [codec]
+ * @property {string} [filename]
+ * @property {{ value: unknown }} [since]  the seq of the last record that can be read
+ * @property {{ value: unknown }} [durable]  the seq of the last record that is on stable storage
  * @property {(options?: { sync?: boolean | undefined }) => void} [flushSync]
  * @property {(values: any, options?: { sync?: boolean | undefined }) => number} [appendSync]  takes less time than
  *   `append` and `flushSync`, so it is used where there is one
@@ -96,6 +99,8 @@ class Delivery {
   settledCount = 0
   failureCount = 0
   replacedCount = 0
+  /** If a log was given up that had records which were not synced: why; until somebody who syncs is told. */
+  #unsynced = /** @type {{ log: Log, err: LogError } | null} */ (null)
   /** Resolves the property `replacedBy` of the log that is being given up. @type {(log: Log | null) => void} */
   #tellNext = () => {}
   divertedCount = 0
@@ -200,7 +205,11 @@ class Delivery {
         this.#hand()
         this.#completeNow()
       }
-      if (isSynced) this.log.flushSync?.({ sync: true })
+      if (isSynced) {
+        this.log.flushSync?.({ sync: true })
+        // Those who ask for nothing but the record of an eager level cannot be told.
+        if (isLast && this.#takeUnsynced() !== null) return false
+      }
     } catch (err) {
       // The appends that have failed are called back, and counted there.
       this.#isFailing = this.#inFlight.size > 0
@@ -361,7 +370,10 @@ class Delivery {
     if (this.#isReplacing || this.#state === 'closed') return
     this.#isReplacing = true
     if (this.#options.replace) this.#announceNext()
-    if (this.#state === 'open') this.#state = 'opening'
+    if (this.#state === 'open') {
+      this.#state = 'opening'
+      this.#noteUnsynced(cause)
+    }
     this.retry()
     if (this.#isOwned) this.log.close(() => {})
     this.#isOwned = false
@@ -379,6 +391,25 @@ class Delivery {
       this.#tellNext(next)
       this.#adopt(next)
     }
+  }
+
+  /** The log is given up. @param {Failure} cause */
+  #noteUnsynced (cause) {
+    const { log } = this
+    const { since, durable, filename = 'the log' } = log
+    if (since === undefined || durable === undefined || Number(durable.value) >= Number(since.value)) return
+    const message = `${filename} was given up (${reasonOf(cause)}) before all that it has was on stable storage: a power cut ` +
+      'may take its last records. Open it again and sync it'
+    this.#unsynced = { log, err: new LogError('ERR_LOG_POISONED', message, { cause, path: filename }) }
+  }
+
+  /** The log that is written now is synced. @returns {LogError | null}  what it says nothing of; told once */
+  #takeUnsynced () {
+    if (this.#unsynced === null) return null
+    const { log, err } = this.#unsynced
+    this.#unsynced = null
+    // Who opens the same file again writes what was not synced once more.
+    return this.#state === 'open' && log.filename === this.log.filename ? null : err
   }
 
   /** For whoever reads the log that is given up, such as a forwarder. */
@@ -496,8 +527,8 @@ class Delivery {
 
   /** @param {(err: Error | null) => void} cb */
   sync (cb) {
-    if (this.isDiverted) cb(null)
-    else this.log.sync(cb)
+    if (this.isDiverted) cb(this.#takeUnsynced())
+    else this.log.sync((err) => cb(err ?? this.#takeUnsynced()))
   }
 
   /** Closes the log if it came from `replace`. @param {(err: Error | null) => void} cb */

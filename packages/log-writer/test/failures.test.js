@@ -132,6 +132,7 @@ tape('a log that cannot be used is replaced: locked, poisoned, closed, damaged',
   t.doesNotThrow(() => poisoned.write({ n: 1 }, 'fatal'))
   await opened()
   poisoned.write({ n: 2 })
+  t.equal(await poisoned.flush().catch(({ code }) => code), 'ERR_LOG_POISONED', 'record 1 was written, and not synced')
   await poisoned.flush()
   t.deepEqual((await readAll(poisoned.log)).slice(-1), [2])
   await poisoned.close()
