@@ -198,9 +198,13 @@ class RemoteBuilder {
   #watch () {
     clearTimeout(this.#timer)
     const { silenceMs } = this.#tuning
-    // If this thread was busy, what the builder has said comes first.
-    const look = () => setImmediate(() => { if (timer === this.#timer) this.#fail(`has said nothing for ${silenceMs} ms`) })
-    const timer = this.#timer = setTimeout(look, silenceMs).unref()
+    const fail = () => this.#fail(`has said nothing for ${silenceMs} ms`)
+    // If this thread was busy, or the whole process was stopped for a while, what the builder says then comes first.
+    const wait = (/** @type {() => void} */ then) => { this.#timer = setTimeout(then, silenceMs / 2).unref() }
+    wait(() => wait(() => {
+      const timer = this.#timer
+      setImmediate(() => { if (timer === this.#timer) fail() })
+    }))
   }
 
   /** @param {(job: Waiting) => void} settle */

@@ -195,3 +195,27 @@ tape('builder: its Worker does not keep the process running, although no log use
   t.equal(stdout, 'declared\n')
   t.end()
 })
+
+tape('builder: one that was stopped with the whole process for a while is not given up', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  const silenceMs = 2000
+  const said = []
+  const listeners = new Map()
+  const tell = (message) => listeners.get('message')({ millrace: 'index', owner: said[0].owner, ...message })
+  const on = (event, listen) => listeners.set(event, listen)
+  const builder = { postMessage: (message) => said.push(message), on, off: () => {} }
+  const index = createIndex(['type'], { builder, tuning: { waitMs: 1, silenceMs } }).open(log)
+  await until(() => said.length > 0)
+  tell({ kind: 'opened', folder: log.folder, codec: 'json', compiles: true })
+  append(log, 20)
+  index.appended()
+  await until(() => said.length > 1)
+  const [, { id }] = said
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, silenceMs + 100)
+  // Its word comes some turns after the time is over.
+  for (let turns = 5; turns > 0; turns--) await new Promise((resolve) => { setImmediate(resolve) })
+  tell({ kind: 'alive', id })
+  await new Promise((resolve) => { setImmediate(resolve) })
+  t.equal(index.status().failure, null)
+  await index.close()
+})
