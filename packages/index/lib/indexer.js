@@ -226,8 +226,10 @@ class Indexer {
 
   /** @type {(block: Block, range: Bounds, isOver: () => boolean) => Promise<{ to: number, damage: Bounds | null }>} */
   async #fillHere (block, range, isOver) {
-    this.#builder?.forget(block)
+    const { count } = block
     const damage = await fillBlock(this.#host, range, { block, keys: this.keys, pace: this.#tuning.pace, isOver })
+    // What has no records, as between the last one of a segment and the next segment, leaves it as the builder has it.
+    if (block.count > count) this.#builder?.forget(block)
     return { to: range.to, damage }
   }
 

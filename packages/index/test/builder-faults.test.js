@@ -28,12 +28,12 @@ function appendToTwo (log) {
 }
 
 /** An index whose builder sees the same log. `there`: what the log tells the builder. */
-async function openBoth (log, own = {}) {
+async function openBoth (log, own = {}, tuning = {}) {
   let there
   const index = await openWith(log, (source) => {
     there = source.open(viewOf(log, own))
     return { index: there }
-  })
+  }, tuning)
   return { index, there }
 }
 
@@ -52,6 +52,28 @@ tape('builder: one that sees old records dropped keeps what it has of others, an
   t.ok(drops > 0, `${drops} times`)
   t.equal(index.status().failure, null, 'the builder is not given up')
   t.equal(log.scanned, 0, 'and nothing is read twice')
+  t.equal(log.compare(index, where), null)
+  await index.close()
+})
+
+tape('builder: of a log of segments it writes the last run of each, too', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  const written = []
+  const open = (file, options, cb) => {
+    if (options.flags === 'r+') written.push(path.basename(file))
+    log.storage.open(file, options, cb)
+  }
+  const { index } = await openBoth(log, { storage: { ...log.storage, open } }, { recordsMax: 1000 })
+  for (let round = 0; round < 3; round++) {
+    append(log, 40)
+    await index.ready()
+    log.roll()
+    append(log, 20)
+    await index.ready()
+  }
+  const runs = log.disk.list().map((file) => path.basename(file))
+  t.ok(runs.length > 2 && runs.every((name) => written.includes(`${name}.new`)), `${runs.length} runs`)
+  t.equal(index.status().failure, null)
   t.equal(log.compare(index, where), null)
   await index.close()
 })
