@@ -4,7 +4,6 @@
 
 const { BLOCK_COUNT } = require('./posting-list')
 const { KeyWriter } = require('./run-writer')
-const { STEP_WORK } = require('./pace')
 
 /**
  * If a path has at most so many keys for each record, the long hash of each is written. A larger run has more records
@@ -15,8 +14,6 @@ const IDS_RECORDS_MIN = 2048
 const IDS_COUNT_MIN = IDS_RECORDS_MIN / 8
 /** To write a key, sorted; in the units of pace.js. */
 const KEY_WORK = 8
-/** Between two looks whether others must run. */
-const LOOK_WORK = STEP_WORK
 
 /**
  * @typedef {import('./block').Block['keys'][0]} KeyColumn
@@ -46,11 +43,12 @@ class SortedKeys {
   /**
    * Adds keys, until it is time to look whether others must run, or one comes that many have.
    * @param {number} from  the place of the first one
+   * @param {number} most  how many
    * @returns {number}  that of the next one
    */
-  addFew (from) {
+  addFew (from, most) {
     const { count } = this.#column
-    const limit = Math.min(count, from + LOOK_WORK / KEY_WORK)
+    const limit = Math.min(count, from + most)
     const isAlone = !this.#target.keepsId(1)
     let at = from
     while (at < limit) {
@@ -166,7 +164,7 @@ async function writeKeys (writer, column, sorter, ordinals) {
   const target = new KeyWriter(writer, records, keyCount <= Math.max(records * IDS_SHARE, IDS_COUNT_MIN))
   const sorted = new SortedKeys(column, sorter, ordinals, target)
   for (let at = 0; at < count;) {
-    const next = sorted.addFew(at)
+    const next = sorted.addFew(at, pace.stepWork / KEY_WORK)
     if (writer.isDue((next - at) * KEY_WORK)) await writer.rest()
     at = next === at ? await sorted.addMany(at, pace) : next
   }
