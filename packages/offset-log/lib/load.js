@@ -4,7 +4,7 @@
 
 const { abortError, pause, promisesOf, toPromise } = require('@millrace/flow')
 const { openChecked, openNewChecked, removeLeftover } = require('./recover/open-checked')
-const { detectFraming, readBytes } = require('./recover/identify')
+const { detectFraming, hasSums, readBytes } = require('./recover/identify')
 const { HEADER_SIZE, hasMagic, offsetFramings } = require('@millrace/framing')
 const { openOffset } = require('./recover/open-offset')
 
@@ -171,11 +171,11 @@ function describeFault (recovery) {
 
 /** @type {(file: LogFile, framing: string) => Promise<{ store: Store, recovery: Recovery | null }>} */
 async function openStore (file, framing) {
-  // A checked log is never empty. An empty file is open for reading and has no framing yet; any offset framing can read
-  // it.
+  // A checked log is never empty. An empty file is open for reading. One of lines has its sums beside it; any other has
+  // no framing yet, and any offset framing can read it.
   const { size: { value: size } } = file.blocks
   if (size === 0) {
-    if (framing === 'lines') return lines().openLines(file)
+    if (framing === 'lines' || (framing === 'checked' && await hasSums(file.blocks, file.storage))) return lines().openLines(file)
     return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32)
   }
   const head = await readBytes(file.blocks)

@@ -110,3 +110,18 @@ for (const [name, appended] of [['a half line', '{"n":2'], ['half a batch', line
     await log.close()
   })
 }
+
+tape('follow, lines: a reader that is not told the framing, of a log that is still empty, sees what comes', async (t) => {
+  const file = newPath('events.jsonl')
+  const writer = OffsetLog(file, { framing: 'lines', codec: jsonCodec })
+  await writer.ready()
+  t.equal(fs.statSync(file).size, 0)
+  const reader = OffsetLog(file, { codec: jsonCodec, flags: 'r' })
+  await reader.ready()
+  await writer.append([{ n: 1 }, { n: 2 }])
+  await reader.refresh()
+  t.deepEqual(await collect(reader.stream({ seqs: false })), [{ n: 1 }, { n: 2 }])
+  t.equal((await reader.stats()).framing, 'lines')
+  await reader.close()
+  await writer.close()
+})

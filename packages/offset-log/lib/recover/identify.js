@@ -146,6 +146,15 @@ async function peekSumsOf (blocks, storage) {
 }
 
 /**
+ * Whether a file has sums beside it, even if nothing is noted there yet.
+ * @type {(blocks: BlockFileHandle, storage: import('@millrace/block-file').Storage | undefined) => Promise<boolean>}
+ */
+async function hasSums (blocks, storage) {
+  const place = await findPlace(blocks, storage).catch(() => null)
+  return place !== null && await peekBytes(place + SUMS_SUFFIX, 0, storage).then(() => true, () => false)
+}
+
+/**
  * The path that a log has now, with every symlink followed: its writer has the files beside it there. Whoever only
  * reads it may have come by a link, which may lead elsewhere later.
  * @type {(blocks: BlockFileHandle, storage?: import('@millrace/block-file').Storage) => Promise<string>}
@@ -208,5 +217,6 @@ exports.readBytes = readBytes
 exports.areOfCopy = areOfCopy
 exports.peekId = peekId
 exports.findPlace = findPlace
+exports.hasSums = hasSums
 exports.peekSumsOf = peekSumsOf
 exports.readHeaderAreas = readHeaderAreas
