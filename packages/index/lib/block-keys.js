@@ -2,7 +2,6 @@
 // Writes the keys of one path of a block. What is done for each key is in functions that never wait: an async one is
 // slow, and is compiled again and again. Hashes are taken as signed numbers: others are no small integers.
 
-const { BLOCK_COUNT } = require('./posting-list')
 const { KeyWriter } = require('./run-writer')
 
 /**
@@ -55,7 +54,7 @@ class SortedKeys {
       if (isAlone) at = this.#target.addSingle(this.#shorts, this.#order, this.#column, at, limit)
       if (at === limit) return at
       const end = endOf(this.#shorts, at, count)
-      if (end - at > BLOCK_COUNT) return at
+      if (this.#target.isMany(end - at)) return at
       this.#addList(at, end)
       at = end
     }

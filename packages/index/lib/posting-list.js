@@ -53,45 +53,111 @@ function writeFew (target, ordinals, count, id) {
 
 /**
  * Writes a longer list.
- * @param {Target} target  nobody else may write meanwhile
+ * @param {Target} target
  * @param {ArrayLike<number>} ordinals  ascending, each once
  * @param {number} count
  * @param {number} records  of the run
  * @param {LongHash | null} id  of all their values, to be written too
+ */
+function writeSome (target, ordinals, count, records, id) {
+  const list = new LongList(target, ordinals, count)
+  list.addSize(0, count - 1)
+  list.begin(records, id)
+  list.write(0, list.pieces)
+  list.end()
+}
+
+/**
+ * As `writeSome`, in steps.
+ * @param {Target} target  nobody else may write meanwhile
+ * @param {ArrayLike<number>} ordinals
+ * @param {number} count
+ * @param {number} records
+ * @param {LongHash | null} id
  * @param {import('./pace').Pace} pace
  */
 async function writeMany (target, ordinals, count, records, id, pace) {
-  const blocks = Math.ceil(count / BLOCK_COUNT)
-  const bitsSize = Math.ceil(records / 8)
-  let size = blocks * BLOCK_ENTRY_SIZE
-  await pace.walk(count - 1, 1, (from, to) => {
-    for (let at = from; at < to; at++) size += varintSize(ordinals[at + 1] - ordinals[at])
-  })
-  const hasBits = size > bitsSize
-  target.makeRoom(1 + ID_SIZE + WORD_SIZE + (hasBits ? bitsSize : size))
-  const { bytes, view } = target
-  let at = writeHead(target, hasBits ? BITS : BLOCKS, id)
-  view.setUint32(at, count, true)
-  at += WORD_SIZE
-  if (hasBits) {
-    bytes.fill(0, at, at + bitsSize)
-    await pace.walk(count, 1, (from, to) => {
-      for (let index = from; index < to; index++) bytes[at + (ordinals[index] >> 3)] |= 1 << (ordinals[index] & 7)
-    })
-    target.filled = at + bitsSize
-    return
+  const list = new LongList(target, ordinals, count)
+  await pace.walk(count - 1, 1, (from, to) => list.addSize(from, to))
+  list.begin(records, id)
+  await pace.walk(list.pieces, list.hasBits ? 1 : 2 * BLOCK_COUNT, (from, to) => list.write(from, to))
+  list.end()
+}
+
+/** A list with blocks or bits that is being written. */
+class LongList {
+  #target
+  #ordinals
+  #count
+  #blocks
+  /** Of the table of blocks, and what is after it. */
+  #size
+  /** Where the table or the bits are, what is after the table, and what comes next. */
+  #table = 0
+  #start = 0
+  #at = 0
+  hasBits = false
+
+  /** @param {Target} target @param {ArrayLike<number>} ordinals @param {number} count */
+  constructor (target, ordinals, count) {
+    this.#target = target
+    this.#ordinals = ordinals
+    this.#count = count
+    this.#blocks = Math.ceil(count / BLOCK_COUNT)
+    this.#size = this.#blocks * BLOCK_ENTRY_SIZE
   }
-  const table = at
-  const start = at = table + blocks * BLOCK_ENTRY_SIZE
-  await pace.walk(blocks, 2 * BLOCK_COUNT, (from, to) => {
-    for (let block = from; block < to; block++) {
-      const newest = count - 1 - block * BLOCK_COUNT
-      view.setUint32(table + block * BLOCK_ENTRY_SIZE, ordinals[newest], true)
-      view.setUint32(table + block * BLOCK_ENTRY_SIZE + WORD_SIZE, at - start, true)
-      at = writeDistances(bytes, at, ordinals, newest, Math.max(0, newest - BLOCK_COUNT + 1))
-    }
-  })
-  target.filled = at
+
+  /** Adds the sizes of some distances. @param {number} from @param {number} to */
+  addSize (from, to) {
+    const ordinals = this.#ordinals
+    let size = 0
+    for (let at = from; at < to; at++) size += varintSize(ordinals[at + 1] - ordinals[at])
+    this.#size += size
+  }
+
+  /** Once all sizes are known. @param {number} records @param {LongHash | null} id */
+  begin (records, id) {
+    const target = this.#target
+    const bitsSize = Math.ceil(records / 8)
+    this.hasBits = this.#size > bitsSize
+    target.makeRoom(1 + ID_SIZE + WORD_SIZE + Math.min(this.#size, bitsSize))
+    const at = writeHead(target, this.hasBits ? BITS : BLOCKS, id)
+    target.view.setUint32(at, this.#count, true)
+    this.#table = at + WORD_SIZE
+    this.#start = this.#table + this.#blocks * BLOCK_ENTRY_SIZE
+    this.#at = this.hasBits ? this.#table + bitsSize : this.#start
+    if (this.hasBits) target.bytes.fill(0, this.#table, this.#at)
+  }
+
+  /** How many ordinals, or blocks of them, are to be written. */
+  get pieces () {
+    return this.hasBits ? this.#count : this.#blocks
+  }
+
+  /** @param {number} from  a piece @param {number} to */
+  write (from, to) {
+    if (this.hasBits) setBits(this.#target.bytes, this.#table, this.#ordinals, from, to)
+    else for (let block = from; block < to; block++) this.#writeBlock(block)
+  }
+
+  /** @param {number} block */
+  #writeBlock (block) {
+    const { bytes, view } = this.#target
+    const newest = this.#count - 1 - block * BLOCK_COUNT
+    const entry = this.#table + block * BLOCK_ENTRY_SIZE
+    view.setUint32(entry, this.#ordinals[newest], true)
+    view.setUint32(entry + WORD_SIZE, this.#at - this.#start, true)
+    this.#at = writeDistances(bytes, this.#at, this.#ordinals, newest, Math.max(0, newest - BLOCK_COUNT + 1))
+  }
+
+  end () {
+    this.#target.filled = this.#at
+  }
+}
+
+/** @type {(bytes: Buffer, at: number, ordinals: ArrayLike<number>, from: number, to: number) => void} */
+function setBits (bytes, at, ordinals, from, to) {
+  for (let index = from; index < to; index++) bytes[at + (ordinals[index] >> 3)] |= 1 << (ordinals[index] & 7)
 }
 
 /** @type {(target: Target, form: number, id: LongHash | null) => number} where it ends */
@@ -279,3 +345,4 @@ exports.ORDINALS_MAX = ORDINALS_MAX
 exports.PostingList = PostingList
 exports.writeFew = writeFew
 exports.writeMany = writeMany
+exports.writeSome = writeSome

@@ -8,7 +8,7 @@ const { keepOwnership, writeWhole } = require('@millrace/block-file')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { crc32 } = require('@millrace/framing')
 const { STEP_WORK } = require('./pace')
-const { BLOCK_COUNT, writeFew, writeMany } = require('./posting-list')
+const { BLOCK_COUNT, writeFew, writeMany, writeSome } = require('./posting-list')
 const {
   DOUBLE_SIZE, ENTRY_SIZE, FORMAT, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE
 } = require('./run-format')
@@ -17,6 +17,8 @@ const {
 const PENDING_SIZE = 256 * 1024
 /** Of the records of a shorter list a count looks at each, unless all lists of the path have their long hashes. */
 const ID_COUNT_MIN = 16
+/** Of the work for a record of a list that is written at once. */
+const RECORD_WORK = 16
 const NAME_SIZE = 6
 const SEQ_DIGITS = 16
 
@@ -195,7 +197,7 @@ class KeyWriter {
 
   /** Whether a key of so many records takes `addMany`. @param {number} count */
   isMany (count) {
-    return count > BLOCK_COUNT
+    return count > BLOCK_COUNT && count > this.#writer.pace.stepWork / RECORD_WORK
   }
 
   /**
@@ -236,7 +238,8 @@ class KeyWriter {
     const kept = this.keepsId(count) ? id : null
     if (count === 1 && kept === null) return this.#addEntry(short, ordinals[0])
     const place = this.#writer.position - this.#start
-    writeFew(this.#writer, ordinals, count, kept)
+    if (count <= BLOCK_COUNT) writeFew(this.#writer, ordinals, count, kept)
+    else writeSome(this.#writer, ordinals, count, this.#records, kept)
     this.#addEntry(short, LIST | place)
   }
 
