@@ -71,7 +71,7 @@ class MemoryLog {
 
   /** Drops the oldest files. */
   dropBefore (seq) {
-    this.start = this.borders?.findLast((border) => border <= seq) ?? 0
+    this.start = Math.max(this.start, this.borders?.findLast((border) => border <= seq) ?? 0)
     this.records = this.records.filter((record) => record.seq >= this.start)
   }
 
