@@ -17,7 +17,7 @@ const { addValue } = require('./value-keys')
  * @typedef {object} Keys
  * @property {(buf: Buffer, words: DataView, start: number, end: number, block: KeySink, record?: Buffer) => void} add
  *   `record`: the same bytes alone, if there is such a Buffer
- * @property {ReturnType<typeof import('./scanner').createScanner>} [scanner]  faster than one by one
+ * @property {{ addRecords: AddRecords } | null} [scanner]  faster than one by one
  */
 
 /** For any codec: the record is decoded. */

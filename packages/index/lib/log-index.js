@@ -1,17 +1,12 @@
 'use strict'
-// The index of one log: answers what a filter needs, and keeps up with the log in the background. What it knows is in
-// the Indexer.
+// The index of one log: answers what a filter needs, and is told what happens to the log. What it knows is in the
+// Indexer, and when that works in the Upkeep.
 
-const { performance } = require('node:perf_hooks')
-const { clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } = require('node:timers')
-const { LogError } = require('@millrace/errors')
-const { Turns } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
 const { RECORDS_MAX } = require('./block')
 const { countMatches } = require('./count')
 const { Covering } = require('./cover')
 const { explainParts } = require('./explain')
-const { explainFailure } = require('./failure')
 const { Indexer } = require('./indexer')
 const { Pace } = require('./pace')
 const { Parts } = require('./parts')
@@ -20,13 +15,10 @@ const { CACHED_PAGES } = require('./run')
 const { RemoteBuilder, SILENCE_MS } = require('./remote-builder')
 const { RunFolder } = require('./run-folder')
 const { RUNS_MIN } = require('./sieve')
+const { Upkeep } = require('./upkeep')
 
 /** After an append others probably follow: their keys are noted together. */
 const WAIT_MS = 20
-const RETRY_MS = 10_000
-const ALIVE_MS = 60_000
-/** How often a reader looks for the runs that the writer of its log has made. */
-const LOOK_MS = 1000
 /** So many adjacent runs of about one size become one. */
 const FAN_OUT = 8
 /** By default. */
@@ -103,28 +95,8 @@ class LogIndex {
   #folder
   #indexer
   #builder
-  #opened
-  /** Whether it shall look again what there is to do. */
-  #isAwoken = false
-  /** Two at once would open the same files. */
-  #loads = new Turns()
-  /** When the last one began. */
-  #loadedMs = -Infinity
-  /** Whether the runs that were there at first are known, or given up. */
-  #isLoaded = false
-  /** The background work that is running. @type {Promise<void> | null} */
-  #work = null
-  /** Those who wait until nothing is left to do before an end. @type {Array<{ end: number, tell: () => void }>} */
-  #waiting = []
-  /** @type {NodeJS.Timeout | null} */
-  #timer = null
-  /** @type {Error | null} */
-  #failure = null
-  #isClosed = false
-  /** Compactions that are under way: one may begin before what the one before has left is removed. */
-  #compactionCount = 0
-  /** Those who wait until the last compaction, or the index, has ended. @type {Array<(value?: undefined) => void>} */
-  #resumed = []
+  /** @type {Upkeep} */
+  #upkeep
   /** Of a log with conditional appends. @type {RecentKeys | null} */
   #recent = null
 
@@ -141,26 +113,12 @@ class LogIndex {
     // What a follower has in memory only is little.
     this.#builder = port === null || host.isReadOnly ? null : new RemoteBuilder(port, host, this.#tuning)
     this.#folder = new RunFolder(host, paths, this.#tuning, this.#builder)
-    const mayWork = () => !this.#isClosed && !this.#isPaused
-    const onAsked = () => { if (this.#tuning.keepsUp && this.#work === null) this.#wake(0) }
+    const mayWork = () => this.#upkeep.mayWork
+    const onAsked = () => { if (this.#tuning.keepsUp) this.#upkeep.wakeIfIdle() }
     this.#indexer = new Indexer(paths, host, this.#folder, this.#tuning, mayWork, onAsked, this.#builder)
-    this.#opened = this.#open()
-  }
-
-  get #isPaused () {
-    return this.#compactionCount > 0
-  }
-
-  async #open () {
-    await this.#load().catch((err) => this.#noteFailure(err))
-    this.#builder?.open()
-    this.#wake(0)
-  }
-
-  async #load () {
-    this.#loadedMs = performance.now()
-    await this.#indexer.load()
-    this.#isLoaded = true
+    const parts = { indexer: this.#indexer, folder: this.#folder, builder: this.#builder }
+    this.#upkeep = new Upkeep(host, parts)
+    this.#upkeep.begin()
   }
 
   // Answers.
@@ -174,7 +132,7 @@ class LogIndex {
   parts (where, range = {}) {
     const sought = this.#seek(parseWhere(where))
     if (sought.cover() === null) return null
-    this.#wakeIfBehind()
+    this.#upkeep.wakeIfBehind()
     return new Parts(sought, this.#rangeOf(range), range.limit)
   }
 
@@ -201,7 +159,7 @@ class LogIndex {
     const cover = sought.cover()
     // A follower is not told which records another process deletes, so nothing is known.
     if (cover === null || !cover.isExact || !this.#host.tellsDeletions) return null
-    this.#wakeIfBehind()
+    this.#upkeep.wakeIfBehind()
     return countMatches(sought, cover, this.#rangeOf(range))
   }
 
@@ -210,7 +168,7 @@ class LogIndex {
     if (this.#recent === null) {
       const seek = (/** @type {Filter[]} */ filters) => this.#seek(filters)
       this.#recent = new RecentKeys(this.#paths, this.#host, this.#indexer, seek, this.#tuning.recordsMax)
-      this.#recent.stop(this.#isPaused)
+      this.#recent.stop(this.#upkeep.isPaused)
     }
     return this.#recent
   }
@@ -247,24 +205,24 @@ class LogIndex {
   /** @param {import('./run').Run} run  whose file is not what was written: its range is scanned, and built again */
   #noteDamaged (run) {
     this.#indexer.remove([run])
-    this.#wake(0)
+    this.#upkeep.wake(0)
   }
 
   /** @param {import('./run').Run} run */
   #noteDoubted (run) {
-    if (this.#tuning.keepsUp && this.#indexer.doubt(run)) this.#wake(0)
+    if (this.#tuning.keepsUp && this.#indexer.doubt(run)) this.#upkeep.wake(0)
   }
 
   // What the log tells.
 
   /** Records became readable. It costs nothing but a timer. */
   appended () {
-    if (this.#timer === null) this.#wake(this.#tuning.waitMs)
+    this.#upkeep.wake(this.#tuning.waitMs)
   }
 
   /** More is on stable storage. */
   synced () {
-    if (this.#indexer.coverage.blocks.some(({ isSealed }) => isSealed)) this.#wake(this.#tuning.waitMs)
+    if (this.#indexer.coverage.blocks.some(({ isSealed }) => isSealed)) this.#upkeep.wake(this.#tuning.waitMs)
   }
 
   /**
@@ -283,7 +241,7 @@ class LogIndex {
    */
   dropped (range) {
     this.#indexer.noteDropped(range)
-    this.#wake(this.#tuning.waitMs)
+    this.#upkeep.wake(this.#tuning.waitMs)
   }
 
   /**
@@ -291,7 +249,7 @@ class LogIndex {
    * that, and no run made. What the index knows already, it goes on to answer.
    */
   compacting () {
-    this.#compactionCount++
+    this.#upkeep.pause()
     this.#indexer.abandon()
     this.#recent?.stop(true)
   }
@@ -306,15 +264,10 @@ class LogIndex {
     const runs = hasChanged ? this.#indexer.reset() : []
     try {
       // What is under way ends soon, because it is paused.
-      await this.#settled()
+      await this.#upkeep.settled()
       if (hasChanged) await this.#folder.empty(runs)
     } finally {
-      this.#compactionCount--
-      if (!this.#isPaused && !this.#isClosed) {
-        this.#resume()
-        this.#recent?.stop()
-        this.#wake(0)
-      }
+      if (this.#upkeep.resume()) this.#recent?.stop()
     }
   }
 
@@ -330,38 +283,14 @@ class LogIndex {
 
   /** Takes the runs that the writer of the log has made; for a log that is read only. */
   async refresh () {
-    await this.#opened
-    await this.#loadAgain()
-    this.#wakeIfBehind()
-  }
-
-  async #loadAgain () {
-    if (this.#host.isReadOnly) await this.#loads.run(async () => { if (!this.#isClosed) await this.#load() })
-  }
-
-  async #untilResumed () {
-    await new Promise((/** @type {(value?: undefined) => void} */ resolve) => { this.#resumed.push(resolve) })
-  }
-
-  #resume () {
-    for (const tell of this.#resumed.splice(0)) tell()
+    await this.#upkeep.opened
+    await this.#upkeep.loadAgain()
+    this.#upkeep.wakeIfBehind()
   }
 
   /** Waits until all that is readable now is in the index, and what is durable is in runs. */
   async ready () {
-    // A log that grows as fast as it is indexed has no end but that of now.
-    const { end } = this.#host
-    await this.#opened
-    this.#failure = null
-    await this.#loadAgain()
-    while (!this.#isClosed) {
-      // A compaction removes all that is there.
-      if (this.#isPaused) await this.#untilResumed()
-      else await this.#reached(end)
-      if ((!this.#isPaused && this.#indexer.nextGap(end) === null) || this.#failure !== null) break
-    }
-    if (this.#isClosed) throw closedError(this.#host.folder)
-    if (this.#failure !== null) throw this.#failure
+    await this.#upkeep.ready()
   }
 
   /** As `ready`; and then the last records are in a run too, however few they are: for who closes the log then. */
@@ -373,7 +302,7 @@ class LogIndex {
 
   /** Says of each run file why it is not used; null if it is. */
   async inspect () {
-    await this.#opened
+    await this.#upkeep.opened
     return await this.#folder.inspect()
   }
 
@@ -387,7 +316,7 @@ class LogIndex {
       records: runs.reduce((sum, { records }) => sum + records, 0),
       tail: blocks.reduce((sum, { count }) => sum + count, 0),
       size: runs.reduce((sum, { size }) => sum + size, 0),
-      failure: this.#failure ?? this.#builder?.failure ?? null
+      failure: this.#upkeep.failure ?? this.#builder?.failure ?? null
     }
   }
 
@@ -400,150 +329,16 @@ class LogIndex {
 
   /** Ends the background work, and closes the files. */
   async close () {
-    this.#isClosed = true
-    this.#resume()
+    this.#upkeep.end()
     this.#recent?.stop(true)
-    if (this.#timer !== null) clearTimeout(this.#timer)
     const runs = this.#indexer.reset()
     this.#builder?.close()
-    await this.#opened
-    await this.#loads.settled()
-    await this.#settled()
+    await this.#upkeep.ended()
     for (const run of runs) await run.close()
     // Such as those of segments that were just dropped.
-    await this.#clean()
+    await this.#folder.clean()
     await this.#folder.close()
   }
-
-  // Background work: one thing at a time.
-
-  #isBehind () {
-    return this.#indexer.nextGap() !== null
-  }
-
-  #wakeIfBehind () {
-    // A reader whose memory is full waits for runs of the writer.
-    const isWaiting = this.#host.isReadOnly && performance.now() - this.#loadedMs >= LOOK_MS
-    if (isWaiting || this.#isBehind()) this.#wake(0)
-  }
-
-  /** Tries again to write runs, later. */
-  #retry () {
-    setTimeout(() => {
-      this.#failure = null
-      this.#wake(0)
-    }, RETRY_MS).unref()
-  }
-
-  /** @param {number} ms */
-  #wake (ms) {
-    if (this.#isClosed || this.#isPaused) return
-    if (ms > 0) {
-      this.#timer ??= setTimeout(() => this.#wake(0), ms).unref()
-      return
-    }
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = null
-    this.#isAwoken = true
-    this.#work ??= this.#workOn()
-  }
-
-  async #workOn () {
-    await this.#opened
-    // What the caller does in this turn comes first.
-    await new Promise((resolve) => { setImmediate(resolve) })
-    do {
-      this.#isAwoken = false
-      await this.#pass().catch((err) => {
-        this.#noteFailure(err)
-        this.#tell(this.#waiting)
-      })
-    } while (this.#isAwoken)
-    this.#work = null
-  }
-
-  async #pass () {
-    if (performance.now() - this.#loadedMs >= LOOK_MS) await this.#loadAgain()
-    // What is appended meanwhile waits for its turn: a few records at a time would cost much.
-    const { end } = this.#host
-    while (!this.#isClosed && !this.#isPaused) {
-      const waiting = [...this.#waiting]
-      // Who waits does not wait for what came later.
-      const next = Math.min(end, ...waiting.map(({ end }) => end))
-      if (await this.#step(next)) continue
-      await this.#clean()
-      this.#tell(waiting.filter(({ end }) => end <= next))
-      if (next < end) continue
-      await this.#indexer.sift(() => !this.#isAwoken && !this.#isClosed && !this.#isPaused)
-      return
-    }
-    await this.#clean()
-    this.#tell(this.#waiting)
-  }
-
-  /** What cannot be removed, as while somebody has it open on Windows, is tried again with the next work. */
-  async #clean () {
-    await this.#folder.clean().catch(() => {})
-  }
-
-  /**
-   * Waits until nothing is left to do before an end, or something fails. The index is neither closed nor paused.
-   * @param {number} end
-   */
-  async #reached (end) {
-    // A builder does not keep the process running, and who waits does.
-    const alive = setInterval(() => {}, ALIVE_MS)
-    await new Promise((/** @type {(value?: undefined) => void} */ resolve) => {
-      this.#waiting.push({ end, tell: resolve })
-      this.#wake(0)
-    })
-    clearInterval(alive)
-  }
-
-  /** @param {Array<{ end: number, tell: () => void }>} reached */
-  #tell (reached) {
-    this.#waiting = this.#waiting.filter((waiter) => !reached.includes(waiter))
-    for (const { tell } of reached) tell()
-  }
-
-  /** @param {unknown} err */
-  #noteFailure (err) {
-    if (this.#isClosed || this.#isPaused) return
-    if (this.#failure === null) this.#retry()
-    this.#failure = explainFailure(err, this.#host.folder)
-  }
-
-  async #settled () {
-    while (this.#work !== null) await this.#work
-  }
-
-  /** @param {number} end  of what is read @returns {Promise<boolean>}  whether there may be more to do */
-  async #step (end) {
-    // After a failed write, as on a full disk, the blocks stay in memory for a while.
-    const mayWrite = !this.#host.isReadOnly && this.#failure === null
-    const indexer = this.#indexer
-    if (mayWrite && !this.#isLoaded) {
-      // The runs could not be opened at first. If they still cannot be, they are built again.
-      this.#isLoaded = true
-      await this.#load()
-      return true
-    }
-    indexer.removeDropped()
-    const block = mayWrite ? indexer.unwritten : undefined
-    if (block !== undefined) {
-      await indexer.write(block).catch((err) => this.#noteFailure(err))
-      return true
-    }
-    const gap = indexer.nextGap(end)
-    if (gap === null) return (mayWrite && await indexer.merge()) || await indexer.settleDoubt()
-    await indexer.fill(gap)
-    return true
-  }
-}
-
-/** @param {string} folder */
-function closedError (folder) {
-  return new LogError('ERR_LOG_CLOSED', `index.ready: the index in ${folder} was closed or dropped before it was complete; open the log again`)
 }
 
 exports.LogIndex = LogIndex

@@ -10,7 +10,10 @@
 
 const { Block } = require('./block')
 
-/** @typedef {import('./block').KeySink} KeySink */
+/**
+ * @typedef {import('./block').KeySink} KeySink
+ * @typedef {import('./hash').Hasher} Hasher  named in the types of KeySink
+ */
 
 /** @implements {KeySink} */
 class NotedKeys {

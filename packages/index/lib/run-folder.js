@@ -336,10 +336,13 @@ class RunFolder {
     }
   }
 
-  /** Removes the files that can go. */
+  /**
+   * Removes the files that can go. What cannot be removed, as while somebody has it open on Windows, is tried again the
+   * next time.
+   */
   async clean () {
     const names = new Set(this.#discarded)
-    if (names.size > 0) await this.#remove((name) => names.has(name))
+    if (names.size > 0) await this.#remove((name) => names.has(name)).catch(() => {})
   }
 
   /** Removes all files; then none of their bytes can be found by name. @param {readonly Run[]} runs  that are open */
