@@ -299,4 +299,5 @@ exports.INT = INT
 exports.NUMBER = NUMBER
 exports.OBJECT = OBJECT
 exports.OTHER_TEXT = OTHER_TEXT
+exports.KeyScanner = KeyScanner
 exports.createScanner = createScanner

@@ -123,17 +123,17 @@ class Source {
 
   /** How many records were deleted from it; null if unknown. @returns {number | null} */
   get erasedCount () {
-    return require('./index-seam').countErased(this.#file)
+    return require('./index-host').countErased(this.#file)
   }
 
   /** As of an index. @type {(range: { from: number, to: number }) => Promise<number[]>} */
   findErased (range) {
-    return require('./index-seam').findErased(this.#file, range)
+    return require('./index-host').findErased(this.#file, range)
   }
 
   /** As of an index. @type {(seq: number) => Promise<boolean>} */
   isErased (seq) {
-    return require('./index-seam').isErased(this.#file, seq)
+    return require('./index-host').isErased(this.#file, seq)
   }
 
   /** If another process writes the file: why it cannot be followed; null if it can. @returns {Error | null} */
