@@ -324,6 +324,23 @@ tape('counts: an event that others can read is counted, also before its append h
   await log.close()
 })
 
+tape('counts: who waits for them when they are closed hears of it', async (t) => {
+  const { storage } = new SimulatedDisk()
+  const { log, counter } = await openCounter(t, '/folder', storage, { storage })
+  const [record] = encodeRecords(Date.now(), [JSON.stringify({ source: 's', event: 'e' })], null)
+  await log.append([record, record])
+  const { stream } = log
+  let closing = null
+  log.stream = function (options) {
+    closing ??= counter.close()
+    return stream.call(log, options)
+  }
+  await counter.catchUp()
+  t.ok(closing, 'closed while they were read')
+  await closing
+  await log.close()
+})
+
 tape('counts: what was counted again while the counts before were being saved is saved, too', async (t) => {
   let release = null
   const storage = { ...fileStorage, rename: (from, to, cb) => { release = () => fileStorage.rename(from, to, cb) } }

@@ -207,7 +207,8 @@ class Counter {
     const reading = this.#catchingUp
     await new Promise((resolve, reject) => {
       this.#waiting.push({ goal, tell: () => resolve(null) })
-      reading.then(() => this.#cursor >= goal ? resolve(null) : resolve(this.catchUp()), reject)
+      const isOver = () => this.#cursor >= goal || this.#reading.signal.aborted
+      reading.then(() => isOver() ? resolve(null) : resolve(this.catchUp()), reject)
     })
   }
 
