@@ -81,7 +81,7 @@ const { IndexedReader } = require('./read/indexed-reader')
  * @property {RecordRunFilter} [isWithin]  which records a read is about, besides its filter
  */
 
-/** The index of one log, and the log as the index sees it. */
+/** The index of one log, and how reads use it. */
 class Indexing {
   #file
   #source

@@ -42,8 +42,9 @@ class Following {
         if (!isOvertaken && !this.#isClosed) await source?.refresh()
         return
       } catch (/** @type {any} */ err) {
-        // A segment was dropped before it was opened.
-        if (err.code !== 'ENOENT' || attempt === ATTEMPTS_MAX) throw err
+        // A segment was dropped before it was opened, or the newest one that is known while it was looked at.
+        const isGone = err.code === 'ENOENT' || err.cause?.code === 'ENOENT'
+        if (!isGone || attempt === ATTEMPTS_MAX) throw err
       }
     }
   }

@@ -3,8 +3,9 @@
 
 const { performance } = require('node:perf_hooks')
 const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, collect, createRandom, failureOf, slowStorage, testLog, until } = require('@millrace/testkit')
+const { SimulatedDisk, collect, createRandom, failureOf, newPath, slowStorage, testLog, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
@@ -331,3 +332,27 @@ for (const framing of ['checked', 'lines']) {
     await log.close()
   })
 }
+
+tape('reader: refresh goes on if its newest segment is dropped while it is looked at', async (t) => {
+  const folder = newPath('logs')
+  const log = SegmentedLog(folder, { codec: jsonCodec, maxCount: 1 })
+  await log.append(0)
+  let isArmed = false
+  const listFolder = (path, cb) => fileStorage.listFolder(path, async (err, names) => {
+    const isNow = isArmed
+    isArmed = false
+    if (isNow) {
+      await log.roll()
+      await log.append(1)
+      await log.dropBefore(0)
+    }
+    cb(err, names)
+  })
+  const reader = SegmentedLog(folder, { codec: jsonCodec, flags: 'r', storage: { ...fileStorage, listFolder } })
+  await reader.ready()
+  isArmed = true
+  await reader.refresh()
+  t.deepEqual(await reader.last(), { seq: log.since.value, value: 1 })
+  await reader.close()
+  await log.close()
+})
