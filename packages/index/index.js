@@ -37,9 +37,10 @@ const { listRuns, removeRuns } = require('./lib/run-list')
  * @param {object} [options]
  * @param {Port} [options.builder]  A Worker that runs `runBuilder` for this log, or a MessagePort that leads to it: it
  *   reads what was appended, and writes the files, so the thread that appends does not. Until it is ready, and if it
- *   ends, throws or says nothing for 30 s, this thread does all, and the `failure` of the status says why. A log that
- *   is only read, or has an offset framing, has no use for it. It does not keep the process running; but the Worker
- *   that has the other end of a MessagePort does, unless you call its `unref`. When the log is closed, it stays.
+ *   ends, throws, says nothing for 30 s or gets no further for 2 minutes, this thread does all, and the `failure` of
+ *   the status says why. A log that is only read, or has an offset framing, has no use for it. It does not keep the
+ *   process running; but the Worker that has the other end of a MessagePort does, unless you call its `unref`. When
+ *   the log is closed, it stays.
  * @param {import('./lib/log-index').Tuning} [options.tuning]  for tests and tools
  * @returns {Index}
  * @throws {TypeError} ERR_INVALID_ARGUMENT

@@ -12,7 +12,7 @@ const { Pace } = require('./pace')
 const { Parts } = require('./parts')
 const { RecentKeys } = require('./recent-keys')
 const { CACHED_PAGES } = require('./run')
-const { RemoteBuilder, SILENCE_MS } = require('./remote-builder')
+const { IDLE_BEATS_MAX, RemoteBuilder, SILENCE_MS } = require('./remote-builder')
 const { RunFolder } = require('./run-folder')
 const { RUNS_MIN } = require('./sieve')
 const { Upkeep } = require('./upkeep')
@@ -24,7 +24,7 @@ const FAN_OUT = 8
 /** By default. */
 const TUNING = {
   hashBits: 32, recordsMax: RECORDS_MAX, fanOut: FAN_OUT, waitMs: WAIT_MS, keepsUp: true, sieveRunsMin: RUNS_MIN,
-  cachedPages: CACHED_PAGES, silenceMs: SILENCE_MS
+  cachedPages: CACHED_PAGES, silenceMs: SILENCE_MS, idleBeatsMax: IDLE_BEATS_MAX
 }
 
 /**
@@ -71,6 +71,7 @@ const TUNING = {
  * @property {number} [cachedPages]  how many pages of all runs are in memory
  * @property {Pace} [pace]  of the background work
  * @property {number} [silenceMs]  after which a builder that does not answer is given up
+ * @property {number} [idleBeatsMax]  how often a builder may say that it is alive before it gets further; once a second
  *
  * @typedef {object} AskedRange
  * @property {number} [from]  the first seq; the log's by default

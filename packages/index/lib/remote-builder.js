@@ -14,6 +14,8 @@ const { DamagedRun, MISSING } = require('./run-format')
 const TAG = 'index'
 /** A builder that works says so more often. */
 const SILENCE_MS = 30_000
+/** So often, once a second, it may say so without getting further: a call that takes long, as a sync, may succeed. */
+const IDLE_BEATS_MAX = 120
 /** After so many answers in a row that are of other records it is not asked any more. */
 const DOUBTS_MAX = 8
 
@@ -58,6 +60,9 @@ class RemoteBuilder {
   #job = null
   /** @type {NodeJS.Timeout | undefined} */
   #timer
+  /** How far its job was when it spoke last, and how often it has said the same. */
+  #progress = 0
+  #idleBeats = 0
   #doubts = 0
   /** @type {Array<[event: string, listener: (value: any) => void]>} */
   #listeners
@@ -67,12 +72,13 @@ class RemoteBuilder {
   /**
    * @param {Port} port
    * @param {Host} host
-   * @param {{ recordsMax: number, hashBits: number, cachedPages: number, silenceMs: number }} tuning
+   * @param {{ recordsMax: number, hashBits: number, cachedPages: number, silenceMs: number,
+   *   idleBeatsMax: number }} tuning
    */
-  constructor (port, host, { recordsMax, hashBits, cachedPages, silenceMs }) {
+  constructor (port, host, { recordsMax, hashBits, cachedPages, silenceMs, idleBeatsMax }) {
     this.#port = port
     this.#host = host
-    this.#tuning = { recordsMax, hashBits, cachedPages, silenceMs }
+    this.#tuning = { recordsMax, hashBits, cachedPages, silenceMs, idleBeatsMax }
     this.#listeners = [
       ['message', (message) => this.#onMessage(message)],
       ['messageerror', (err) => this.#fail('sent what cannot be read', err)],
@@ -189,6 +195,8 @@ class RemoteBuilder {
     if (!this.isReady) return null
     return await new Promise((resolve, reject) => {
       this.#job = { kind, resolve, reject }
+      this.#progress = -1
+      this.#idleBeats = 0
       this.#watch()
       this.#tell(kind, { id: ++this.#jobId, ...what })
     })
@@ -225,9 +233,23 @@ class RemoteBuilder {
     if (message.kind === 'opened') return this.#onOpened(message)
     if (message.kind === 'failed') return this.#fail(message.why)
     if (message.id !== this.#jobId || this.#job === null) return
-    if (message.kind === 'alive') return this.#watch()
+    if (message.kind === 'alive') return this.#onAlive(message.progress)
     if (message.trouble) this.#onTrouble(message.trouble, this.#job)
     else this.#settle((job) => job.resolve(message.answer))
+  }
+
+  /**
+   * Its thread may be alive while the job waits for what never comes. Its words are counted, and not the time: the
+   * whole process may be stopped.
+   * @param {number} progress
+   */
+  #onAlive (progress) {
+    if (progress !== this.#progress) this.#idleBeats = 0
+    else if (++this.#idleBeats >= this.#tuning.idleBeatsMax) {
+      return this.#fail(`is alive, but has got no further for ${this.#idleBeats} s`)
+    }
+    this.#progress = progress
+    this.#watch()
   }
 
   /** @param {{ folder: string, place: string, codec: string, compiles: boolean }} what  it has opened */
@@ -239,7 +261,8 @@ class RemoteBuilder {
     if (codec !== own.codec.name) return this.#fail(`has opened the log with the codec ${codec}, not ${own.codec.name}`)
     // One that only has the name of a codec of this suite may decode otherwise.
     if (compiles !== Boolean(own.codec.compile)) return this.#fail(`has opened the log with another codec of the name ${codec}`)
-    this.#isOpen = true
+    // It may have failed while it was looked at.
+    this.#isOpen = this.failure === null && !this.#isClosed
   }
 
   /** @type {(trouble: Trouble, job: Waiting) => void} */
@@ -280,6 +303,7 @@ async function findPlace ({ folder, storage }) {
   return found ?? path.resolve(folder)
 }
 
+exports.IDLE_BEATS_MAX = IDLE_BEATS_MAX
 exports.SILENCE_MS = SILENCE_MS
 exports.TAG = TAG
 exports.RemoteBuilder = RemoteBuilder

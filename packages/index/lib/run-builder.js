@@ -24,7 +24,7 @@ const ALIVE_MS = 1000
  * @typedef {import('./log-index').Host} Host
  * @typedef {import('./remote-builder').Port} Port
  * @typedef {{ block: Block, keys: import('./extract').Keys, end: number }} Known  `end`: of what is read for it
- * @typedef {{ isOver: boolean }} Job
+ * @typedef {{ isOver: boolean, progress: number }} Job  `progress`: rises while it gets further
  *
  * @typedef {object} BuilderSource  what the log is handed as its option `index`
  * @property {(host: Host) => any} open
@@ -45,6 +45,12 @@ class JobPace extends Pace {
     this.#job = job
   }
 
+  /** @type {Pace['isDue']} */
+  isDue (work) {
+    this.#job.progress++
+    return super.isDue(work)
+  }
+
   async rest () {
     await super.rest()
     if (this.#job.isOver) throw new Error('it was abandoned')
@@ -60,8 +66,7 @@ class Build {
   #host = null
   /** By the numbers that the owner gives them. @type {Map<number, Known>} */
   #blocks = new Map()
-  /** @type {Job} */
-  #job = { isOver: false }
+  #job = createJob()
   #turn = Promise.resolve()
   #hasEnded = false
 
@@ -128,7 +133,7 @@ class Build {
     } else if (message.kind === 'end') {
       this.#end()
     } else {
-      const job = this.#job = { isOver: false }
+      const job = this.#job = createJob()
       this.#turn = this.#turn.then(() => this.#run(message, job))
     }
   }
@@ -154,7 +159,7 @@ class Build {
   async #run (message, job) {
     const { id, kind } = message
     if (job.isOver) return
-    const beat = setInterval(() => this.#say({ kind: 'alive', id }), ALIVE_MS).unref()
+    const beat = setInterval(() => this.#say({ kind: 'alive', id, progress: job.progress }), ALIVE_MS).unref()
     try {
       /** @type {ArrayBuffer[]} */
       const moved = []
@@ -176,6 +181,7 @@ class Build {
   async #fill ({ block: id, records, from, to, make }, job, moved) {
     const host = /** @type {Host} */ (this.#host)
     if (make !== null || host.end < to) await this.#log?.refresh?.()
+    job.progress++
     if (make !== null) this.#blocks.set(id, createBlock(host, make))
     const known = this.#blocks.get(id)
     if (known === undefined || known.block.count !== records || host.end < to) return null
@@ -214,6 +220,11 @@ class Build {
     })
     return true
   }
+}
+
+/** @returns {Job} */
+function createJob () {
+  return { isOver: false, progress: 0 }
 }
 
 /** @type {(host: Host, make: any) => Known} */

@@ -241,3 +241,68 @@ tape('builder: one that was stopped with the whole process for a while is not gi
   t.equal(index.status().failure, null)
   await index.close()
 })
+
+tape('builder: one that is stuck in a read, or a write, is given up although its thread is alive', async (t) => {
+  const never = () => new Promise(() => {})
+  for (const [what, makeOwn] of [
+    ['read', () => ({ scanRaw: never })],
+    ['write', ({ storage }) => {
+      const open = (file, ...rest) => file.endsWith('.new') ? never() : storage.open(file, ...rest)
+      return { storage: { ...storage, open } }
+    }]
+  ]) {
+    const log = new MemoryLog({ codec: jsonCodec })
+    const view = viewOf(log, makeOwn(log))
+    const index = await openWith(log, (source) => ({ index: source.open(view) }), { idleBeatsMax: 2 })
+    append(log, 80)
+    await index.ready()
+    t.match(index.status().failure?.message ?? '', /is alive, but has got no further/, what)
+    t.equal(log.compare(index, where), null)
+    await index.close()
+  }
+})
+
+/** An index whose builder is played by the test. */
+async function openPlayed (log, tuning) {
+  const said = []
+  const listeners = new Map()
+  const tell = (message) => listeners.get('message')({ millrace: 'index', owner: said[0].owner, ...message })
+  const on = (event, listen) => listeners.set(event, listen)
+  const builder = { postMessage: (message) => said.push(message), on, off: () => {} }
+  const index = createIndex(['type'], { builder, tuning: { waitMs: 1, ...tuning } }).open(log)
+  await until(() => said.length > 0)
+  return { index, said, tell }
+}
+
+tape('builder: one that gets further is not given up, however long it takes', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  const { index, said, tell } = await openPlayed(log, { idleBeatsMax: 2 })
+  tell({ kind: 'opened', folder: log.folder, codec: 'json', compiles: true })
+  append(log, 20)
+  index.appended()
+  await until(() => said.length > 1)
+  const [, { id }] = said
+  for (const progress of [0, 1, 1, 2, 2, 3, 4, 4]) tell({ kind: 'alive', id, progress })
+  t.equal(index.status().failure, null)
+  tell({ kind: 'alive', id, progress: 4 })
+  t.equal(index.status().failure?.code, 'ERR_INDEX_BUILDER')
+  await index.ready()
+  t.equal(log.compare(index, where), null)
+  await index.close()
+})
+
+tape('builder: one that has failed while the owner looked where its log is stays so', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  let found
+  const storage = { ...log.storage, realPath: (folder, cb) => { found = () => cb(null, folder) } }
+  const { index, said, tell } = await openPlayed(viewOf(log, { storage, isReadOnly: false }))
+  tell({ kind: 'opened', folder: '/another', place: log.folder, codec: 'json', compiles: true })
+  await until(() => found !== undefined)
+  tell({ kind: 'failed', why: 'mine' })
+  found()
+  await new Promise((resolve) => { setImmediate(resolve) })
+  index.compacting()
+  await index.compacted(false)
+  t.deepEqual(said.map(({ kind }) => kind), ['open', 'end'], 'it is told nothing more')
+  await index.close()
+})
