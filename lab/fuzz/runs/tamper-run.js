@@ -4,7 +4,7 @@
 const { mutateBytes } = require('../mutate-bytes')
 const { hostileNumber } = require('../numbers')
 const { pickWeighted } = require('../../torture/seeded')
-const { ENTRY_SIZE, GROUP_SIZE, LIST, PAGE_SIZE, WORD_SIZE } = require('../../../packages/index/lib/run-format')
+const { GROUP_SIZE, LIST, PAGE_SIZE, WORD_SIZE, entrySizeOf } = require('../../../packages/index/lib/run-format')
 const { putTogether, takeApart } = require('../../../packages/index/test/run-bytes')
 
 /**
@@ -187,9 +187,10 @@ function forgeEntry (random, run) {
   const group = random(groups)
   const place = readWord(run, section.fences + (groups + group) * WORD_SIZE) ?? 0
   const entries = Math.min(GROUP_SIZE, section.count - group * GROUP_SIZE)
+  const entrySize = entrySizeOf(section)
   const at = isFence
     ? section.fences + random(2 * groups) * WORD_SIZE
-    : section.start + place + random(entries) * ENTRY_SIZE + random(2) * WORD_SIZE
+    : section.start + place + random(entries) * entrySize + random(entrySize / WORD_SIZE) * WORD_SIZE
   changeWord(random, run, at)
 }
 

@@ -5,7 +5,7 @@
 const { KeyWriter } = require('./run-writer')
 
 /**
- * If a path has at most so many keys for each record, the long hash of each is written. A larger run has more records
+ * If a path has at most so many keys for each record, the id of each is written. A larger run has more records
  * for each key, and what a part of it has not is lost: so more of them are than in a merged one.
  */
 const IDS_SHARE = 1 / 2
@@ -48,10 +48,9 @@ class SortedKeys {
   addFew (from, most) {
     const { count } = this.#column
     const limit = Math.min(count, from + most)
-    const isAlone = !this.#target.keepsId(1)
     let at = from
     while (at < limit) {
-      if (isAlone) at = this.#target.addSingle(this.#shorts, this.#order, this.#column, at, limit)
+      at = this.#target.addSingle(this.#shorts, this.#order, this.#column, at, limit)
       if (at === limit) return at
       const end = endOf(this.#shorts, at, count)
       if (this.#target.isMany(end - at)) return at
@@ -68,7 +67,7 @@ class SortedKeys {
     const ordinals = this.#ordinals
     const found = takeOrdinals(this.#column.ordinals, order, from, to, ordinals, 0)
     const hasId = target.keepsId(found) && this.#isOne(from, to, order[from])
-    target.add(this.#shorts[from] | 0, ordinals, found, hasId ? this.#longHashOf(order[from]) : null)
+    target.add(this.#shorts[from] | 0, ordinals, found, hasId ? this.#column.low[order[from]] : null)
   }
 
   /**
@@ -90,30 +89,20 @@ class SortedKeys {
       found = takeOrdinals(this.#column.ordinals, order, from + start, from + stop, ordinals, found)
       isOne &&= this.#isOne(from + start, from + stop, first)
     })
-    const id = isOne ? this.#longHashOf(first) : null
+    const id = isOne ? this.#column.low[first] : null
     // They may be of few records.
     if (target.isMany(found)) await target.addMany(short, ordinals, found, id)
     else target.add(short, ordinals, found, id)
     return end
   }
 
-  /** Whether some have the long hash of one. @param {number} from @param {number} to @param {number} one */
+  /** Whether some have the id of one. @param {number} from @param {number} to @param {number} one */
   #isOne (from, to, one) {
-    const { low, high } = this.#column
+    const { low } = this.#column
     const order = this.#order
-    const firstLow = low[one] | 0
-    const firstHigh = high[one] | 0
-    for (let at = from; at < to; at++) {
-      const index = order[at]
-      if ((low[index] | 0) !== firstLow || (high[index] | 0) !== firstHigh) return false
-    }
+    const id = low[one] | 0
+    for (let at = from; at < to; at++) if ((low[order[at]] | 0) !== id) return false
     return true
-  }
-
-  /** @param {number} index @returns {import('./posting-list').LongHash} */
-  #longHashOf (index) {
-    const { low, high } = this.#column
-    return { low: low[index], high: high[index] }
   }
 }
 

@@ -11,8 +11,8 @@ const { KeyWriter, ValueWriter } = require('./run-writer')
 const { Sorter } = require('./sorting')
 
 /**
- * If a path has so few keys for each record, the long hash of each is written: then counts need no reads. That is at
- * most a byte a record. In the run of a block more of them are: see block-keys.js.
+ * If a path has so few keys for each record, the id of each is written: then counts need no reads. That is at most half
+ * a byte a record. In the run of a block more of them are: see block-keys.js.
  */
 const IDS_SHARE = 1 / 8
 const MERGE_PAGES = 256
@@ -174,19 +174,16 @@ class Gathered {
   #block = new Uint32Array(ORDINALS_MAX)
   ordinals = new Uint32Array(ORDINALS_MAX)
   count = 0
-  /** @type {import('./posting-list').LongHash | null} */
+  /** @type {number | null} */
   id = null
 
   /**
-   * @type {(found: number | import('./posting-list').PostingList, offset: number, end: number, pace:
-   *   import('./pace').Pace) => Promise<void> | void} `offset`, `end`: of the run
+   * @type {(key: { found: number | import('./posting-list').PostingList, id: number | null }, offset: number,
+   *   end: number, pace: import('./pace').Pace) => Promise<void> | void} `offset`, `end`: of the run
    */
-  add (found, offset, end, pace) {
-    const isFirst = this.count === 0
-    const id = typeof found === 'number' ? null : found.id
-    // The long hash of a single one is not known.
-    const isSame = id !== null && (isFirst || (this.id !== null && this.id.low === id.low && this.id.high === id.high))
-    this.id = isSame ? id : null
+  add ({ found, id }, offset, end, pace) {
+    if (this.count === 0) this.id = id
+    else if (this.id !== id) this.id = null
     if (typeof found === 'number') this.#addOne(found + offset, end)
     else if (found.blockCount === 1) this.#addBlock(found, 0, offset, end)
     else return this.#addMany(found, offset, end, pace)
@@ -268,7 +265,7 @@ async function mergeKeys (writer, runs, offsets, slot) {
     for (let index = 0; index < runs.length; index++) {
       const { done, value } = entries[index]
       if (done || value.short !== short) continue
-      const adding = gathered.add(value.found, offsets[index], offsets[index + 1], writer.pace)
+      const adding = gathered.add(value, offsets[index], offsets[index + 1], writer.pace)
       if (adding) await adding
       entries[index] = heads[index].next()
     }

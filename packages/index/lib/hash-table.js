@@ -13,13 +13,15 @@ const FULL = 5 / 8
 /** Of an entry: both halves of a long hash, and its number. */
 const WIDTH = 3
 
+/** @typedef {{ low: number, high: number }} LongHash */
+
 class HashTable {
   /** A number of 0 is a free place. */
   #entries = new Uint32Array(WIDTH * 2 ** TABLE_BITS)
   #bits = TABLE_BITS
   count = 0
 
-  /** @type {(hash: import('./posting-list').LongHash, number: number) => boolean} whether it was not there */
+  /** @type {(hash: LongHash, number: number) => boolean} whether it was not there */
   set ({ low, high }, number) {
     return this.#set(low, high, number)
   }
@@ -40,7 +42,7 @@ class HashTable {
     return this.count > FULL * this.#entries.length / WIDTH
   }
 
-  /** @param {import('./posting-list').LongHash} hash @returns {number}  0 if it is not there */
+  /** @param {LongHash} hash @returns {number}  0 if it is not there */
   get ({ low, high }) {
     return this.#entries[this.#find(low, high) + 2]
   }

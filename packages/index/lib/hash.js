@@ -47,7 +47,7 @@ class Hasher {
     this.#mask = bits === ALL_BITS ? -1 : ~(-1 >>> bits)
     /** The short hash, of 32 bits. */
     this.short = 0
-    /** The long one, of 64 bits. */
+    /** The long one, of 64 bits. `low` and a short hash of all bits tell what `high` is: see `#finish`. */
     this.low = 0
     this.high = 0
     /** Whether the bytes that `hashBytes` has hashed last are ASCII. */
@@ -122,7 +122,11 @@ class Hasher {
     else this.hashConstant(value === null ? NULL : value ? TRUE : FALSE)
   }
 
-  /** @param {number} a @param {number} b */
+  /**
+   * Each step can be undone; and for any `a` each `b` has a short hash of its own.
+   * @param {number} a
+   * @param {number} b
+   */
   #finish (a, b) {
     a = Math.imul(a ^ a >>> 16, P2)
     b = Math.imul(b ^ b >>> 16, P3)

@@ -2,7 +2,8 @@
 // A list of ordinals, newest first, in one of three forms: a few of them, many in blocks that can be skipped, or a bit
 // for each record of the run if that is smaller.
 //
-// The first byte is the form, and with HAS_ID the long hash of all its values follows, in 8 bytes. Then
+// The first byte is the form. With HAS_ID the id of all its values follows, in 4 bytes; with ENTRY_HAS_ID it is in the
+// entry of the list. Then
 // - FEW: a varint of how many, one of the newest, and one for each further distance;
 // - BLOCKS: how many, in 4 bytes; for each block of BLOCK_COUNT the newest and the place of the other distances after
 //   this table, in 4 bytes each; the distances as varints;
@@ -15,17 +16,18 @@ const BLOCKS = 1
 const BITS = 2
 const FORM_MASK = 3
 const HAS_ID = 4
+const ENTRY_HAS_ID = 8
+/** As the id of a list that is written: its entry has it. */
+const IN_ENTRY = -1
 const BLOCK_COUNT = 128
 const BLOCK_ENTRY_SIZE = 8
-const ID_SIZE = 8
+const ID_SIZE = 4
 const VARINT_SIZE_MAX = 5
 /** Of the bits that are taken at once. */
 const BITS_STEP = 512
 const BLOCK_SIZE_MAX = BLOCK_COUNT * VARINT_SIZE_MAX
 /** As many as one call of `readBlock` gives at most. */
 const ORDINALS_MAX = BITS_STEP * 8
-
-/** @typedef {{ low: number, high: number }} LongHash */
 
 /**
  * @typedef {object} Target  where bytes are written
@@ -40,7 +42,7 @@ const ORDINALS_MAX = BITS_STEP * 8
  * @param {Target} target
  * @param {ArrayLike<number>} ordinals  ascending, each once, at least one
  * @param {number} count
- * @param {LongHash | null} id  of all their values, to be written too
+ * @param {number | null} id  of all their values, or IN_ENTRY
  */
 function writeFew (target, ordinals, count, id) {
   target.makeRoom(1 + ID_SIZE + (count + 1) * VARINT_SIZE_MAX)
@@ -57,7 +59,7 @@ function writeFew (target, ordinals, count, id) {
  * @param {ArrayLike<number>} ordinals  ascending, each once
  * @param {number} count
  * @param {number} records  of the run
- * @param {LongHash | null} id  of all their values, to be written too
+ * @param {number | null} id  of all their values, or IN_ENTRY
  */
 function writeSome (target, ordinals, count, records, id) {
   const list = new LongList(target, ordinals, count)
@@ -73,7 +75,7 @@ function writeSome (target, ordinals, count, records, id) {
  * @param {ArrayLike<number>} ordinals
  * @param {number} count
  * @param {number} records
- * @param {LongHash | null} id
+ * @param {number | null} id
  * @param {import('./pace').Pace} pace
  */
 async function writeMany (target, ordinals, count, records, id, pace) {
@@ -115,7 +117,7 @@ class LongList {
     this.#size += size
   }
 
-  /** Once all sizes are known. @param {number} records @param {LongHash | null} id */
+  /** Once all sizes are known. @param {number} records @param {number | null} id */
   begin (records, id) {
     const target = this.#target
     const bitsSize = Math.ceil(records / 8)
@@ -160,12 +162,11 @@ function setBits (bytes, at, ordinals, from, to) {
   for (let index = from; index < to; index++) bytes[at + (ordinals[index] >> 3)] |= 1 << (ordinals[index] & 7)
 }
 
-/** @type {(target: Target, form: number, id: LongHash | null) => number} where it ends */
+/** @type {(target: Target, form: number, id: number | null) => number} where it ends */
 function writeHead ({ bytes, view, filled }, form, id) {
-  bytes[filled] = form | (id === null ? 0 : HAS_ID)
-  if (id === null) return filled + 1
-  view.setUint32(filled + 1, id.low, true)
-  view.setUint32(filled + 1 + WORD_SIZE, id.high, true)
+  bytes[filled] = form | (id === null ? 0 : id === IN_ENTRY ? ENTRY_HAS_ID : HAS_ID)
+  if (id === null || id === IN_ENTRY) return filled + 1
+  view.setUint32(filled + 1, id, true)
   return filled + 1 + ID_SIZE
 }
 
@@ -206,16 +207,16 @@ class PostingList {
   /** The table of blocks. @type {DataView | null} */
   #table = null
 
-  /** @param {Source} source @param {number} offset */
-  constructor (source, offset) {
+  /** @param {Source} source @param {number} offset @param {number | null} entryId  what its entry has */
+  constructor (source, offset, entryId) {
     this.#source = source
     const head = source.read(offset, 1 + ID_SIZE + 2 * VARINT_SIZE_MAX)
     this.#form = head[0] & FORM_MASK
     const hasId = (head[0] & HAS_ID) !== 0
     const headSize = 1 + (hasId ? ID_SIZE : 0) + (this.#form === FEW ? 1 : WORD_SIZE)
     if (head.length < headSize || this.#form > BITS) throw new DamagedRun('a list that is cut off, or none')
-    /** @type {LongHash | null} */
-    this.id = hasId ? { low: head.readUInt32LE(1), high: head.readUInt32LE(1 + WORD_SIZE) } : null
+    /** Of all its values; null if it is not known. */
+    this.id = hasId ? head.readUInt32LE(1) : (head[0] & ENTRY_HAS_ID) !== 0 ? entryId : null
     const at = hasId ? 1 + ID_SIZE : 1
     if (this.#form === FEW) {
       readVarint(head, at)
@@ -340,6 +341,7 @@ function readDistances (bytes, at, newest, count, target) {
   return count
 }
 
+exports.IN_ENTRY = IN_ENTRY
 exports.BLOCK_COUNT = BLOCK_COUNT
 exports.ORDINALS_MAX = ORDINALS_MAX
 exports.PostingList = PostingList

@@ -210,7 +210,7 @@ class RecentKeys {
     this.#odd = this.#next - 1
   }
 
-  /** @type {(slot: number, hash: import('./posting-list').LongHash) => void} */
+  /** @type {(slot: number, hash: import('./hash-table').LongHash) => void} */
   #set (slot, hash) {
     // One append may have more than all others.
     if (this.#hashCount >= this.#hashesMax) return this.#noteOdd()

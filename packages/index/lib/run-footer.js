@@ -3,7 +3,7 @@
 // not make a reader fail, loop, or take memory that the file does not have.
 
 const {
-  DOUBLE_SIZE, DamagedRun, ENTRY_SIZE, FORMAT, GROUP_SIZE, PAGE_SIZE, WORD_SIZE
+  DOUBLE_SIZE, DamagedRun, FORMAT, GROUP_SIZE, PAGE_SIZE, WORD_SIZE, entrySizeOf
 } = require('./run-format')
 
 const KEY = /^[0-9a-f]{32}$/
@@ -56,10 +56,11 @@ function isOfSections ({ paths, keys, numbers, times, dataSize }) {
 /** @type {(section: any, dataSize: number) => boolean} */
 function isOfKeys (section, dataSize) {
   if (!isObject(section)) return false
-  const { start, size, count, fences } = section
-  const isKnown = isPlace(start, WORD_SIZE) && isPlace(fences, WORD_SIZE) && isCount(size) && isCount(count)
+  const { start, size, count, fences, hasIds } = section
+  const isKnown = isPlace(start, WORD_SIZE) && isPlace(fences, WORD_SIZE) && isCount(size) && isCount(count) &&
+    typeof hasIds === 'boolean'
   const isInside = start + size === fences && fences + 2 * Math.ceil(count / GROUP_SIZE) * WORD_SIZE <= dataSize
-  return isKnown && isInside && count * ENTRY_SIZE <= size
+  return isKnown && isInside && count * entrySizeOf(section) <= size
 }
 
 /** @type {(section: any, dataSize: number) => boolean} */

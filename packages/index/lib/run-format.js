@@ -7,8 +7,9 @@
 //   - the seqs of records in the range that were deleted when the run was made, as doubles: an older copy of the log,
 //     which has them, needs another run;
 //   - for each path its keys, in groups of up to GROUP_SIZE. Before each group are the lists of its keys. An entry is
-//     the short hash, and the ordinal of the only record, or the distance of a list from the section's start with the
-//     bit LIST. After the last group are the fences: the first hash of each group, then the place of each group;
+//     the short hash, the ordinal of the only record, or the distance of a list from the section's start with the bit
+//     LIST, and in a section that has ids the id: of the long hash of all values the half `low`, as the short hash
+//     tells the other one. After the last group are the fences: the first hash of each group, then the place of each;
 //   - for each path with ranges its numbers, and its times, ascending: chunks of up to GROUP_SIZE doubles and as many
 //     ordinals; after the last one the first value of each chunk;
 // - the CRC-32 of each page;
@@ -21,12 +22,13 @@
 const PAGE_SIZE = 4096
 const GROUP_SIZE = 256
 const ENTRY_SIZE = 8
+const ID_ENTRY_SIZE = 12
 const WORD_SIZE = 4
 const DOUBLE_SIZE = 8
 const LIST = 0x80000000
 const MAGIC = Buffer.from('MRINDEX1')
 const TRAILER_SIZE = 16
-const FORMAT = 2
+const FORMAT = 3
 const RUN_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run$/
 const UNFINISHED_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run\.new$/
 /** Codes of a file or a folder that is not there. */
@@ -44,8 +46,8 @@ const RUN_SIZE_MAX = 2 ** 30
  * @property {number} size  from the start to the fences
  * @property {number} count  of entries
  * @property {number} fences  where they are
- * @property {boolean} hasIds  whether each list has the long hash of its values, if that is one; then a key of a single
- *   record has a list too
+ * @property {boolean} hasIds  whether entries have ids. A list says whether there is one: values of several long hashes
+ *   have none, and so may have a list of a single record
  *
  * @typedef {object} ValueSection
  * @property {number} start
@@ -78,12 +80,17 @@ const RUN_SIZE_MAX = 2 ** 30
  * @property {number} checksum  of the checksums
  */
 
+/** @param {Pick<KeySection, 'hasIds'>} section */
+function entrySizeOf ({ hasIds }) {
+  return hasIds ? ID_ENTRY_SIZE : ENTRY_SIZE
+}
+
 /** A page that is not what was written. */
 class DamagedRun extends Error {}
 
 exports.PAGE_SIZE = PAGE_SIZE
 exports.GROUP_SIZE = GROUP_SIZE
-exports.ENTRY_SIZE = ENTRY_SIZE
+exports.ID_ENTRY_SIZE = ID_ENTRY_SIZE
 exports.WORD_SIZE = WORD_SIZE
 exports.DOUBLE_SIZE = DOUBLE_SIZE
 exports.LIST = LIST
@@ -97,3 +104,4 @@ exports.UNFINISHED_NAME = UNFINISHED_NAME
 exports.FOOTER_SIZE_MAX = FOOTER_SIZE_MAX
 exports.RUN_SIZE_MAX = RUN_SIZE_MAX
 exports.DamagedRun = DamagedRun
+exports.entrySizeOf = entrySizeOf

@@ -8,21 +8,20 @@ const { keepOwnership, writeWhole } = require('@millrace/block-file')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { crc32 } = require('@millrace/framing')
 const { STEP_WORK } = require('./pace')
-const { BLOCK_COUNT, writeFew, writeMany, writeSome } = require('./posting-list')
+const { BLOCK_COUNT, IN_ENTRY, writeFew, writeMany, writeSome } = require('./posting-list')
 const {
-  DOUBLE_SIZE, ENTRY_SIZE, FORMAT, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE
+  DOUBLE_SIZE, FORMAT, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE, entrySizeOf
 } = require('./run-format')
 
 /** Bytes that wait in memory to be written. */
 const PENDING_SIZE = 256 * 1024
-/** Of the records of a shorter list a count looks at each, unless all lists of the path have their long hashes. */
+/** Of the records of a shorter list a count looks at each, unless all keys of the path have their ids. */
 const ID_COUNT_MIN = 16
 /** Of the work for a record of a list that is written at once. */
 const RECORD_WORK = 16
 const NAME_SIZE = 6
 const SEQ_DIGITS = 16
 
-/** @typedef {import('./posting-list').LongHash} LongHash */
 /** @typedef {import('@millrace/block-file').Storage} Storage */
 
 /** Of the work to compute a checksum. */
@@ -171,7 +170,10 @@ class KeyWriter {
   #hasIds
   #start
   #count = 0
-  #entries = new Uint32Array(2 * GROUP_SIZE)
+  /** Of a group. */
+  #entries
+  /** Words of an entry. */
+  #width
   /** The first short hash of each group. @type {number[]} */
   #fences = []
   /** Its place. @type {number[]} */
@@ -180,17 +182,19 @@ class KeyWriter {
   /**
    * @param {PageWriter} writer
    * @param {number} records
-   * @param {boolean} hasIds  whether each key has its long hash with it
+   * @param {boolean} hasIds  whether each key has its id with it
    */
   constructor (writer, records, hasIds) {
     writer.align(WORD_SIZE)
     this.#writer = writer
     this.#records = records
     this.#hasIds = hasIds
+    this.#width = entrySizeOf({ hasIds }) / WORD_SIZE
+    this.#entries = new Uint32Array(this.#width * GROUP_SIZE)
     this.#start = writer.position
   }
 
-  /** Whether a key of so many records has its long hash with it. @param {number} count */
+  /** Whether a key of so many records has its id with it. @param {number} count */
   keepsId (count) {
     return this.#hasIds || count >= ID_COUNT_MIN
   }
@@ -201,24 +205,28 @@ class KeyWriter {
   }
 
   /**
-   * Adds keys that one record has, without their long hashes.
+   * Adds keys that one record has.
    * @param {Uint32Array} shorts  hashes, ascending
    * @param {Uint32Array} order  of each hash, which of the ordinals it has
-   * @param {{ ordinals: Uint32Array, count: number }} column
+   * @param {{ low: Uint32Array, ordinals: Uint32Array, count: number }} column
    * @param {number} from  the place of the first key
    * @param {number} limit  what is there is not added
    * @returns {number}  the place of the next key: one that several have, or any
    */
-  addSingle (shorts, order, { ordinals, count }, from, limit) {
+  addSingle (shorts, order, { low, ordinals, count }, from, limit) {
     const entries = this.#entries
+    const width = this.#width
+    const hasIds = this.#hasIds
     let size = this.#count % GROUP_SIZE
     let at = from
     let short = shorts[at] | 0
     for (; at < limit && size < GROUP_SIZE; at++) {
       const next = at + 1 === count ? ~short : shorts[at + 1] | 0
       if (next === short) break
-      entries[2 * size] = short
-      entries[2 * size + 1] = ordinals[order[at]] | 0
+      const index = order[at]
+      entries[width * size] = short
+      entries[width * size + 1] = ordinals[index] | 0
+      if (hasIds) entries[width * size + 2] = low[index] | 0
       size++
       short = next
     }
@@ -232,32 +240,40 @@ class KeyWriter {
    * @param {number} short  hash, also as a signed number
    * @param {ArrayLike<number>} ordinals  ascending, each once
    * @param {number} count
-   * @param {LongHash | null} id  of all their values, if it is one. It may be left out unless `keepsId`
+   * @param {number | null} id  of all their values, if it is one. It may be left out unless `keepsId`
    */
   add (short, ordinals, count, id) {
     const kept = this.keepsId(count) ? id : null
-    if (count === 1 && kept === null) return this.#addEntry(short, ordinals[0])
+    const isAlone = count === 1 && (kept !== null || !this.#hasIds)
+    if (isAlone) return this.#addEntry(short, ordinals[0], kept)
     const place = this.#writer.position - this.#start
-    if (count <= BLOCK_COUNT) writeFew(this.#writer, ordinals, count, kept)
-    else writeSome(this.#writer, ordinals, count, this.#records, kept)
-    this.#addEntry(short, LIST | place)
+    if (count <= BLOCK_COUNT) writeFew(this.#writer, ordinals, count, this.#listed(kept))
+    else writeSome(this.#writer, ordinals, count, this.#records, this.#listed(kept))
+    this.#addEntry(short, LIST | place, kept)
   }
 
   /**
    * As `add`.
-   * @type {(short: number, ordinals: ArrayLike<number>, count: number, id: LongHash | null) => Promise<void>}
+   * @type {(short: number, ordinals: ArrayLike<number>, count: number, id: number | null) => Promise<void>}
    */
   async addMany (short, ordinals, count, id) {
     const place = this.#writer.position - this.#start
-    await writeMany(this.#writer, ordinals, count, this.#records, id, this.#writer.pace)
-    this.#addEntry(short, LIST | place)
+    await writeMany(this.#writer, ordinals, count, this.#records, this.#listed(id), this.#writer.pace)
+    this.#addEntry(short, LIST | place, id)
   }
 
-  /** @type {(short: number, payload: number) => void} */
-  #addEntry (short, payload) {
+  /** What a list has of an id. @param {number | null} id */
+  #listed (id) {
+    return id !== null && this.#hasIds ? IN_ENTRY : id
+  }
+
+  /** @type {(short: number, payload: number, id: number | null) => void} */
+  #addEntry (short, payload, id) {
     const at = this.#count % GROUP_SIZE
-    this.#entries[2 * at] = short
-    this.#entries[2 * at + 1] = payload
+    const first = at * this.#width
+    this.#entries[first] = short
+    this.#entries[first + 1] = payload
+    if (this.#hasIds) this.#entries[first + 2] = id ?? 0
     this.#count++
     if (at + 1 === GROUP_SIZE) this.#endGroup(GROUP_SIZE)
   }
@@ -268,9 +284,10 @@ class KeyWriter {
     writer.align(WORD_SIZE)
     this.#fences.push(this.#entries[0] | 0)
     this.#places.push(writer.position - this.#start)
-    writer.makeRoom(size * ENTRY_SIZE)
-    putWords(writer.view, writer.filled, this.#entries, 2 * size)
-    writer.filled += size * ENTRY_SIZE
+    const words = size * this.#width
+    writer.makeRoom(words * WORD_SIZE)
+    putWords(writer.view, writer.filled, this.#entries, words)
+    writer.filled += words * WORD_SIZE
   }
 
   /** @returns {Promise<import('./run-format').KeySection>} */

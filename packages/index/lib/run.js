@@ -8,7 +8,8 @@ const { crc32 } = require('@millrace/framing')
 const { PostingList } = require('./posting-list')
 const { checkFooter } = require('./run-footer')
 const {
-  DOUBLE_SIZE, DamagedRun, ENTRY_SIZE, FOOTER_SIZE_MAX, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE
+  DOUBLE_SIZE, DamagedRun, FOOTER_SIZE_MAX, GROUP_SIZE, ID_ENTRY_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE,
+  entrySizeOf
 } = require('./run-format')
 
 /** Pages in memory, of all runs of an index. */
@@ -24,10 +25,11 @@ const PAGE_MASK = PAGE_SIZE - 1
 /** So many short hashes are read at once. */
 const HASHES_AT_ONCE = 4096
 /** For one read, which ends in the turn of the event loop in which it began. */
-const READ = Buffer.allocUnsafeSlow(HASHES_AT_ONCE * ENTRY_SIZE + PAGE_SIZE)
+const READ = Buffer.allocUnsafeSlow(HASHES_AT_ONCE * ID_ENTRY_SIZE + PAGE_SIZE)
 
 /**
  * @typedef {import('./run-format').Footer} Footer
+ * @typedef {import('./run-format').KeySection} KeySection
  * @typedef {import('./run-format').ValueSection} ValueSection
  * @typedef {import('@millrace/block-file').Storage} Storage
  * @typedef {import('@millrace/block-file').StorageHandle} StorageHandle
@@ -115,6 +117,8 @@ class Run {
     this.from = footer.from
     this.to = footer.to
     this.records = footer.records
+    /** The id of the key that was found last; null if it is not known. @type {number | null} */
+    this.foundId = null
     /**
      * Whether records in it were deleted since. `asked`: a count would be quicker if it were known.
      * @type {'unknown' | 'asked' | 'none' | 'some'}
@@ -246,24 +250,26 @@ class Run {
   /**
    * @param {number} slot  of a path
    * @param {number} short  hash
-   * @returns {number | PostingList}  the ordinal, if there is only one; -1 if there is none
+   * @returns {number | PostingList}  the ordinal, if there is only one; -1 if there is none. `foundId` is its id
    */
   find (slot, short) {
-    const { start, count } = this.footer.keys[slot]
+    const section = this.footer.keys[slot]
+    const { start, count } = section
     if (count === 0) return -1
     const { shorts, places } = this.#fencesOf(slot)
     const group = findGroup(shorts, short)
     if (group < 0) return -1
     const size = group === shorts.length - 1 ? count - group * GROUP_SIZE : GROUP_SIZE
     const entries = start + places[group]
+    const entrySize = entrySizeOf(section)
     let [low, high] = [0, size - 1]
     // Hashes are spread evenly, so where one is can be guessed, nearly always to within a few entries.
     const first = shorts[group]
     const spread = (group === shorts.length - 1 ? HASHES : shorts[group + 1]) - first
     let middle = Math.min(high, Math.floor((short - first) / spread * size))
     for (let step = 1; low <= high; step *= 2) {
-      const found = this.#word(entries + middle * ENTRY_SIZE)
-      if (found === short) return this.#payload(start, this.#word(entries + middle * ENTRY_SIZE + WORD_SIZE))
+      const found = this.#word(entries + middle * entrySize)
+      if (found === short) return this.#payload(section, entries + middle * entrySize)
       const isBelow = found < short
       if (isBelow) low = middle + 1
       else high = middle - 1
@@ -273,21 +279,26 @@ class Run {
     return -1
   }
 
-  /** @type {(start: number, payload: number) => number | PostingList} */
-  #payload (start, payload) {
-    return payload < LIST ? payload : new PostingList(this, start + payload - LIST)
+  /** What an entry has. @type {(section: KeySection, offset: number) => number | PostingList} */
+  #payload ({ start, hasIds }, offset) {
+    const payload = this.#word(offset + WORD_SIZE)
+    const id = hasIds ? this.#word(offset + 2 * WORD_SIZE) : null
+    const found = payload < LIST ? payload : new PostingList(this, start + payload - LIST, id)
+    this.foundId = typeof found === 'number' ? id : found.id
+    return found
   }
 
   /** @param {number} slot */
   #fencesOf (slot) {
     const known = this.#fences[slot]
     if (known !== undefined) return known
-    const { size, count, fences } = this.footer.keys[slot]
+    const section = this.footer.keys[slot]
+    const { size, count, fences } = section
     const groups = Math.ceil(count / GROUP_SIZE)
     const words = this.#words(fences, 2 * groups)
     const places = words.subarray(groups)
     places.forEach((place, group) => {
-      const groupSize = Math.min(GROUP_SIZE, count - group * GROUP_SIZE) * ENTRY_SIZE
+      const groupSize = Math.min(GROUP_SIZE, count - group * GROUP_SIZE) * entrySizeOf(section)
       if (place % WORD_SIZE !== 0 || place + groupSize > size) throw new DamagedRun('a group that is not in its section')
     })
     return (this.#fences[slot] = { shorts: words.subarray(0, groups), places })
@@ -295,8 +306,14 @@ class Run {
 
   /** The short hash of one of the keys of a path. @type {(slot: number, index: number) => number} */
   hashAt (slot, index) {
+    return this.#word(this.#entryAt(slot, index))
+  }
+
+  /** @type {(slot: number, index: number) => number} */
+  #entryAt (slot, index) {
+    const section = this.footer.keys[slot]
     const place = this.#fencesOf(slot).places[Math.floor(index / GROUP_SIZE)]
-    return this.#word(this.footer.keys[slot].start + place + index % GROUP_SIZE * ENTRY_SIZE)
+    return section.start + place + index % GROUP_SIZE * entrySizeOf(section)
   }
 
   /**
@@ -305,40 +322,41 @@ class Run {
    * @type {(slot: number, index: number, target: Uint32Array) => number} how many, from `index` on
    */
   readHashes (slot, index, target) {
-    const { start, count } = this.footer.keys[slot]
+    const section = this.footer.keys[slot]
+    const { count } = section
     const { places } = this.#fencesOf(slot)
+    const entrySize = entrySizeOf(section)
+    const offset = this.#entryAt(slot, index)
     let group = Math.floor(index / GROUP_SIZE)
-    const offset = start + places[group] + index % GROUP_SIZE * ENTRY_SIZE
     let end = (group + 1) * GROUP_SIZE
     // Groups whose lists are elsewhere are adjacent.
-    while (end < count && places[group + 1] === places[group] + GROUP_SIZE * ENTRY_SIZE) {
+    while (end < count && places[group + 1] === places[group] + GROUP_SIZE * entrySize) {
       group++
       end += GROUP_SIZE
     }
     const read = Math.min(end - index, count - index, target.length, HASHES_AT_ONCE)
     const first = offset >>> PAGE_SHIFT
-    const last = offset + read * ENTRY_SIZE - 1 >>> PAGE_SHIFT
+    const last = offset + read * entrySize - 1 >>> PAGE_SHIFT
     if (!this.isOpen || last >= this.footer.dataSize / PAGE_SIZE) throw new DamagedRun(`there is no page ${last}`)
     const bytes = READ.subarray(0, (last + 1 - first) * PAGE_SIZE)
     this.#readPages(first, bytes)
-    for (let at = 0; at < read; at++) target[at] = bytes.readUInt32LE((offset & PAGE_MASK) + at * ENTRY_SIZE)
+    for (let at = 0; at < read; at++) target[at] = bytes.readUInt32LE((offset & PAGE_MASK) + at * entrySize)
     return read
   }
 
   /** All keys of a path, in the order of their hashes. @param {number} slot */
   * entries (slot) {
-    const { start, size, count } = this.footer.keys[slot]
-    if (count === 0) return
-    const { places } = this.#fencesOf(slot)
+    const section = this.footer.keys[slot]
+    const { size, count } = section
     // Lists that share bytes could have more ordinals than any file.
     let [last, listed] = [-1, 0]
     for (let index = 0; index < count; index++) {
-      const offset = start + places[Math.floor(index / GROUP_SIZE)] + index % GROUP_SIZE * ENTRY_SIZE
-      const [short, found] = [this.#word(offset), this.#payload(start, this.#word(offset + WORD_SIZE))]
+      const offset = this.#entryAt(slot, index)
+      const [short, found] = [this.#word(offset), this.#payload(section, offset)]
       if (typeof found !== 'number') listed += found.sizeMin
       if (short <= last || listed > size) throw new DamagedRun('keys that are out of order')
       last = short
-      yield { short, found }
+      yield { short, found, id: this.foundId }
     }
   }
 

@@ -198,17 +198,23 @@ function countInRun (run, cover, wanted) {
   let sure = 0
   /** @type {number[]} */
   const unsure = []
-  for (const { short, ...hash } of cover.hashes) {
-    const found = run.find(cover.slot, short)
-    if (typeof found === 'number') {
-      if (found >= low && found < high) unsure.push(found)
-    } else if (found.id === null) {
-      drain(new ListWalk(found, { low, high, reverse: false }), unsure)
-    } else if (found.id.low === hash.low && found.id.high === hash.high) {
-      sure += isWhole ? found.count : drain(new ListWalk(found, { low, high, reverse: false }), []).length
-    }
+  for (const hash of cover.hashes) {
+    const found = run.find(cover.slot, hash.short)
+    const { foundId } = run
+    const isOther = found === -1 || (foundId !== null && foundId !== hash.low)
+    if (isOther) continue
+    if (foundId === null) takeFound(found, wanted, unsure)
+    else if (isWhole) sure += typeof found === 'number' ? 1 : found.count
+    else sure += takeFound(found, wanted, []).length
   }
   return { sure, unsure: ordered(unsure) }
+}
+
+/** @type {(found: number | PostingList, wanted: { low: number, high: number }, target: number[]) => number[]} */
+function takeFound (found, { low, high }, target) {
+  if (typeof found !== 'number') return drain(new ListWalk(found, { low, high, reverse: false }), target)
+  if (found >= low && found < high) target.push(found)
+  return target
 }
 
 exports.countInRun = countInRun

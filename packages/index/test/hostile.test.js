@@ -71,6 +71,8 @@ const FOOTERS = {
   'keys without end': ({ footer }) => { footer.keys[0].count = 2 ** 50 },
   'keys at half a word': ({ footer }) => { footer.keys[0].start += 2 },
   'keys that are null': ({ footer }) => { footer.keys[0] = null },
+  'keys that say nothing of ids': ({ footer }) => { delete footer.keys[0].hasIds },
+  'keys that have ids, which the file does not': ({ footer }) => { footer.keys[1].count = Math.floor(footer.keys[1].size / 8) },
   'values of a path without ranges': ({ footer }) => { footer.numbers[0] = footer.numbers[1] },
   'no values of a path with ranges': ({ footer }) => { footer.times[1] = null },
   'values without end': ({ footer }) => { footer.numbers[1].count = 2 ** 50 },
@@ -84,10 +86,10 @@ for (const [name, edit] of Object.entries(FOOTERS)) {
   })
 }
 
-/** Where the entries of the first group of the keys of `type` are. */
+/** Where the entries of the first group of the keys of `type` are, which have ids. */
 function findEntries ({ data, footer: { keys: [{ start, fences, count }] } }) {
   const entries = start + data.readUInt32LE(fences + 4)
-  const words = Array.from({ length: count }, (_, index) => data.readUInt32LE(entries + 8 * index + 4))
+  const words = Array.from({ length: count }, (_, index) => data.readUInt32LE(entries + 12 * index + 4))
   const lists = words.filter((word) => word >= 2 ** 31).map((word) => start + word - 2 ** 31)
   return { fences, entries, lists }
 }
@@ -136,7 +138,7 @@ tape('hostile: lists that share their bytes do not make a merge endless', async 
     const { entries, lists } = findEntries(run)
     const { keys: [{ start, count }] } = run.footer
     const word = 2 ** 31 + lists[0] - start
-    for (let index = 0; index < count; index++) run.data.writeUInt32LE(word, entries + 8 * index + 4)
+    for (let index = 0; index < count; index++) run.data.writeUInt32LE(word, entries + 12 * index + 4)
     // As if each had all records.
     run.data.fill(1, lists[0] + 2, entries)
     run.data[lists[0] + 1] = 90
