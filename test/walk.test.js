@@ -9,7 +9,7 @@ const { walk, walkNames } = require('../scripts/walk')
 const limits = {
   append: { files: 19, functions: 76 },
   get: { files: 7, functions: 20 },
-  stream: { files: 18, functions: 82 },
+  stream: { files: 17, functions: 81 },
   open: { files: 33, functions: 150 }
 }
 

@@ -4,7 +4,7 @@
 exports.why = 'it gives records with flipped bits in them'
 exports.oracle = 'damage'
 exports.patches = [{
-  file: 'packages/offset-log/lib/read/forward-reader.js',
-  find: 'super(store, wanted, pageStart)\n',
-  replace: 'super(store, wanted, pageStart)\n    this._cursor._rules = { ...store.rules, verify: false }\n'
+  file: 'packages/offset-log/lib/read/record-reader.js',
+  find: 'super(store, wanted, pageStart, !wanted.isSingle)\n',
+  replace: 'super(store, wanted, pageStart, !wanted.isSingle)\n    this._cursor._rules = { ...store.rules, verify: false }\n'
 }]

@@ -38,8 +38,10 @@ class ChunkCursor {
    * @param {Rules} rules
    * @param {Map<number, Entry[]>} unfinished  by chunk: entries of journals, applied to the bytes that the cursor reads
    * @param {number} pageStart
+   * @param {boolean} [provesTogether]  whether one checksum proves all chunks in the window: for a caller that enters
+   *   all of them
    */
-  constructor (window, rules, unfinished, pageStart) {
+  constructor (window, rules, unfinished, pageStart, provesTogether = false) {
     this._rules = rules
     this._unfinished = unfinished
     this.window = window
@@ -60,14 +62,9 @@ class ChunkCursor {
     this.erasedCount = 0
     this._chainCrc = UNKNOWN
     this._epoch = 0
-    this._provesTogether = false
+    this._provesTogether = provesTogether && rules.verify
     /** @type {ChunkRun | null} */
     this._run = null
-  }
-
-  /** Lets one checksum prove all chunks in the window. For callers that enter all of them. */
-  proveTogether () {
-    this._provesTogether = this._rules.verify
   }
 
   /** Logical position of the next byte. */

@@ -14,7 +14,7 @@ const { measureCompacted } = require('./compactor')
 const { FileWords, WORDS_RECORD_SIZE_MAX, isWordsRecord } = require('./file-words')
 const { BackwardReader } = require('./read/backward-reader')
 const { TailFollower } = require('./read/follow-log')
-const { ForwardReader } = require('./read/forward-reader')
+const { ForwardReader } = require('./read/record-reader')
 const { RecordPeeker, findPage, readRecord, scanFor } = require('./read/get-record')
 const { PageCache } = require('./read/page-cache')
 

@@ -170,7 +170,7 @@ const SHORT_COUNT_MAX = 3
 /**
  * @typedef {import('./load').LogFile} LogFile
  * @typedef {import('./read/offset-reader').OffsetReader} OffsetReader
- * @typedef {import('./read/forward-reader').ForwardReader} ForwardReader
+ * @typedef {import('./read/record-reader').ForwardReader} ForwardReader
  * @typedef {import('./read/backward-reader').BackwardReader} BackwardReader
  * @typedef {import('./read/lines-reader').LinesReader} LinesReader
  * @typedef {OffsetReader | LinesReader | ForwardReader | BackwardReader} StoreReader  reads a range of one file

@@ -5,7 +5,7 @@
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { FRAME_TYPES, HEAD_SIZE } = require('@millrace/framing')
 const { findPage, findRecord } = require('./get-record')
-const { ForwardReader } = require('./forward-reader')
+const { ForwardReader } = require('./record-reader')
 
 /** @typedef {import('../checked-store').CheckedStore} CheckedStore */
 
