@@ -1,35 +1,42 @@
 'use strict'
-// Divides the background work of an index into turns of the event loop. It counts work instead of looking at the clock:
-// a step is small whatever the machine does, and a test can hold how small.
+// Divides the background work of an index into turns of the event loop. A turn ends after some work, so a test can hold
+// how small it is whatever the machine does; and after some time, as code that is not compiled yet is much slower.
 
+const { performance } = require('node:perf_hooks')
 const { setImmediate } = require('node:timers')
 
 /** In a turn. A unit takes some 3 ns, as to move one key while they are sorted. */
 const TURN_WORK = 2 ** 16
-/** Between two looks whether the turn is over. */
+const TURN_MS = 0.4
+/** In a step, between two looks whether the turn is over. */
 const STEP_WORK = 2 ** 13
-/** How much longer work takes at first, and how much work that is: as a block of two paths, and more, in a run. */
-const COLDNESS = 8
-const COLD_WORK = 2 ** 21
+/** Between two looks at the clock, if steps are smaller. */
+const LOOK_WORK = 2 ** 12
 
 class Pace {
   #left = TURN_WORK
-
-  /** The most work between two calls of `isDue`, about. */
-  get stepWork () {
-    return STEP_WORK
-  }
+  #untilLook = LOOK_WORK
+  /** When the turn began; earlier if something else was waited for in it. */
+  #startMs = -Infinity
 
   /** Call it after each piece of work. @param {number} work @returns {boolean}  whether `rest` is due */
   isDue (work) {
     this.#left -= work
+    this.#untilLook -= work
+    if (this.#untilLook <= 0) this.#look()
     return this.#left <= 0
+  }
+
+  #look () {
+    this.#untilLook = LOOK_WORK
+    if (performance.now() - this.#startMs > TURN_MS) this.#left = 0
   }
 
   /** Lets others run. @returns {Promise<void>} */
   async rest () {
     await new Promise((resolve) => { setImmediate(resolve) })
     this.#left = TURN_WORK
+    this.#startMs = performance.now()
   }
 
   /**
@@ -48,48 +55,8 @@ class Pace {
   }
 }
 
-/**
- * The pace of code that runs for the first time, and is not compiled yet: a turn has less work, until much was done.
- * Not longer: in a log that is appended to without a rest, each turn waits for others.
- */
-class ColdPace extends Pace {
-  #pace
-  #coldLeft = COLD_WORK
-
-  /** @param {Pace} pace  of what is compiled */
-  constructor (pace) {
-    super()
-    this.#pace = pace
-  }
-
-  get #coldness () {
-    return this.#coldLeft > 0 ? COLDNESS : 1
-  }
-
-  get stepWork () {
-    return STEP_WORK / this.#coldness
-  }
-
-  /** @type {Pace['isDue']} */
-  isDue (work) {
-    const counted = work * this.#coldness
-    this.#coldLeft -= work
-    return this.#pace.isDue(counted)
-  }
-
-  rest () {
-    return this.#pace.rest()
-  }
-
-  /** @type {Pace['walk']} */
-  walk (count, work, visit) {
-    const counted = work * this.#coldness
-    this.#coldLeft -= count * work
-    return this.#pace.walk(count, counted, visit)
-  }
-}
-
-exports.ColdPace = ColdPace
+exports.LOOK_WORK = LOOK_WORK
 exports.Pace = Pace
 exports.STEP_WORK = STEP_WORK
+exports.TURN_MS = TURN_MS
 exports.TURN_WORK = TURN_WORK
