@@ -53,17 +53,11 @@ class Durability {
   /**
    * @param {LogFile} file
    * @param {FsyncMode} mode
-   * @param {import('@millrace/flow').Obz<number>} durable
    */
-  constructor (file, mode, durable) {
+  constructor (file, mode) {
     this.mode = mode
     this.#file = file
-    this.#durable = durable
-  }
-
-  /** @param {number} seq  the records up to this one were durable when the log was opened */
-  noteDurable (seq) {
-    this.#durable.set(seq)
+    this.#durable = file.durable
   }
 
   /** Something was written. Unless the mode is 'never', it is synced and a checkpoint written within the interval. */

@@ -42,7 +42,6 @@ const PLACE_POLL_MS = 1000
 
 class Follower {
   #file
-  #durable
   _watch
   /** Callers that wait for the next look. @type {Done[]} */
   #waiting = []
@@ -65,13 +64,9 @@ class Follower {
   /** Looks for another text file at the path. @type {NodeJS.Timeout | undefined} */
   #placeTimer
 
-  /**
-   * @param {LogFile} file  loaded
-   * @param {import('@millrace/flow').Obz<number>} durable
-   */
-  constructor (file, durable) {
+  /** @param {LogFile} file  loaded */
+  constructor (file) {
     this.#file = file
-    this.#durable = durable
     this._watch = file.blocks.watch((done) => this.refresh(done))
     if (this.#isOfLines) this.#placeTimer = setInterval(() => this.refresh(() => {}), PLACE_POLL_MS).unref()
   }
@@ -321,7 +316,7 @@ class Follower {
       file.waitingStreams.wake()
     }
     const shown = Math.min(durable, file.since.value)
-    if (shown > this.#durable.value) this.#durable.set(shown)
+    if (shown > file.durable.value) file.durable.set(shown)
   }
 }
 

@@ -44,7 +44,8 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  * @property {import('@millrace/block-file').Storage | undefined} storage
  * @property {number} logEnd  the lowest seq above all readable records, as the store has it
  * @property {number} writtenSince  seq of the last record written, synced or not
- * @property {import('@millrace/flow').Obz<number>} since
+ * @property {import('@millrace/flow').Obz<number>} since  seq of the last record that can be read
+ * @property {import('@millrace/flow').Obz<number>} durable  the same of those that are known to be on stable storage
  * @property {import('./durability').Durability} durability
  * @property {import('@millrace/flow').Lifecycle} lifecycle
  * @property {import('./stream').WaitingStreams} waitingStreams
@@ -97,14 +98,14 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  */
 
 /**
- * Sets `store` and `since` of `file`.
+ * Sets `store`, `since` and `durable` of `file`.
  * @param {LogFile} file
  * @param {string} framing  used if the file is empty
  * @param {AbortSignal | null} signal  if aborted, loading fails before its next step
  * @returns {Promise<Recovery | null>}
  */
 async function load (file, framing, signal) {
-  const { blocks, durability, since } = file
+  const { blocks, durability, since, durable } = file
   await promisesOf(blocks).ready()
   if (signal?.aborted) throw abortError('open', signal)
   const { store, recovery } = await (blocks.flags === 'r' ? openSteadily : openStore)(file, framing)
@@ -126,7 +127,7 @@ async function load (file, framing, signal) {
     }
   }
   since.set(store.last)
-  durability.noteDurable(store.durableLast)
+  durable.set(store.durableLast)
   return recovery
 }
 
@@ -135,13 +136,13 @@ async function load (file, framing, signal) {
  * @type {(file: LogFile, framing: string, bytes: Buffer) => void} `bytes`: all that the file has
  */
 function loadNew (file, framing, bytes) {
-  const { blocks, durability, since } = file
+  const { blocks, durability, since, durable } = file
   const store = file.store = newStores[framing](file, bytes)
   file.replacement.loaded(store)
   file.writtenSince = store.last
   if (durability.mode === 'always') blocks.reserve(store.reserveSize)
   since.set(store.last)
-  durability.noteDurable(store.durableLast)
+  durable.set(store.durableLast)
 }
 
 /**

@@ -121,7 +121,7 @@ async function copyRest (file, compactor, onProgress) {
   } finally {
     if (!replacement.hasFailed) replacement.end(file.store)
   }
-  durability.noteDurable(file.writtenSince)
+  file.durable.set(file.writtenSince)
 }
 
 /**

@@ -44,15 +44,13 @@ class Log extends BaseLog {
   constructor (givenPath, options, made = null) {
     const parsed = parseOptions(options)
     const path = resolvePath(givenPath, parsed.storage)
-    /** @type {Obz<number>} */
-    const durable = createObservable()
-    const file = createFile(path, parsed, durable, made)
+    const file = createFile(path, parsed, made)
     const appender = new Appender(file)
     super({ file, appender, kind: 'this log', instead: 'open it as the log of one file' })
     this.filename = path
     this.codec = parsed.codec.codec
     this.since = file.since
-    this.durable = durable
+    this.durable = file.durable
     /** Set once loaded. */
     this.supports = {
       atomicBatch: false,
@@ -342,7 +340,7 @@ class Log extends BaseLog {
     this._foreignError = codec.compareName(store.codecName, this.filename, 'append')
     // No writer can append to a damaged log, so nothing can follow.
     const mayGrow = this._file.blocks.flags === 'r' && !this._isFixed && !recovery?.damage.length && !this._lifecycle.isClosed
-    if (mayGrow) this._file.follower = new Follower(this._file, this.durable)
+    if (mayGrow) this._file.follower = new Follower(this._file)
     if (this._indexing !== null) this._openIndex(this._indexing)
     const isCompacting = () => this._maintaining !== null && this._maintaining.isCompacting
     if (this._isWritable) this._openLog = new OpenLog(this._file, this._appender, isCompacting)
@@ -379,11 +377,8 @@ class Log extends BaseLog {
   }
 }
 
-/**
- * @type {(path: string, parsed: ReturnType<typeof parseOptions>, durable: Obz<number>, made: NewFile | null) =>
- *   LogFile}
- */
-function createFile (path, parsed, durable, made) {
+/** @type {(path: string, parsed: ReturnType<typeof parseOptions>, made: NewFile | null) => LogFile} */
+function createFile (path, parsed, made) {
   /** @type {any} */
   const file = {
     blocks: BlockFile(path, { ...parsed.blocks, made }),
@@ -399,12 +394,13 @@ function createFile (path, parsed, durable, made) {
     get logEnd () { return this.store === null ? 0 : this.store.logEnd },
     writtenSince: -1,
     since: createObservable(),
+    durable: createObservable(),
     lifecycle: new Lifecycle((name) => closedError(name, path)),
     waitingStreams: new WaitingStreams(),
     replacement: new Replacement(),
     follower: null
   }
-  file.durability = new Durability(file, parsed.fsync, durable)
+  file.durability = new Durability(file, parsed.fsync)
   return file
 }
 
