@@ -4,7 +4,8 @@
 //
 // The first byte is the form. With HAS_ID the id of all its values follows, in 4 bytes; with ENTRY_HAS_ID it is in the
 // entry of the list. Then
-// - FEW: a varint of how many, one of the newest, and one for each further distance;
+// - FEW: how many, in the other bits of the first byte or, if these are 0, as a varint; a varint of the newest, and one
+//   for each further distance;
 // - BLOCKS: how many, in 4 bytes; for each block of BLOCK_COUNT the newest and the place of the other distances after
 //   this table, in 4 bytes each; the distances as varints;
 // - BITS: how many, in 4 bytes; the bits.
@@ -17,6 +18,8 @@ const BITS = 2
 const FORM_MASK = 3
 const HAS_ID = 4
 const ENTRY_HAS_ID = 8
+const COUNT_SHIFT = 4
+const SMALL_COUNT_MAX = 0xf
 /** As the id of a list that is written: its entry has it. */
 const IN_ENTRY = -1
 const BLOCK_COUNT = 128
@@ -47,8 +50,9 @@ const ORDINALS_MAX = BITS_STEP * 8
 function writeFew (target, ordinals, count, id) {
   target.makeRoom(1 + ID_SIZE + (count + 1) * VARINT_SIZE_MAX)
   const { bytes } = target
-  let at = writeHead(target, FEW, id)
-  at = writeVarint(bytes, at, count)
+  const isSmall = count <= SMALL_COUNT_MAX
+  let at = writeHead(target, isSmall ? FEW | count << COUNT_SHIFT : FEW, id)
+  if (!isSmall) at = writeVarint(bytes, at, count)
   at = writeVarint(bytes, at, ordinals[count - 1])
   target.filled = writeDistances(bytes, at, ordinals, count - 1, 0)
 }
@@ -218,14 +222,8 @@ class PostingList {
     /** Of all its values; null if it is not known. */
     this.id = hasId ? head.readUInt32LE(1) : (head[0] & ENTRY_HAS_ID) !== 0 ? entryId : null
     const at = hasId ? 1 + ID_SIZE : 1
-    if (this.#form === FEW) {
-      readVarint(head, at)
-      this.count = varint
-      this.#start = offset + varintEnd
-    } else {
-      this.count = head.readUInt32LE(at)
-      this.#start = offset + at + WORD_SIZE
-    }
+    this.count = readCount(head, at)
+    this.#start = offset + varintEnd
     const countMax = this.#form === FEW ? BLOCK_COUNT : source.records
     if (this.count > source.records || this.count > countMax) throw new DamagedRun('a list of more records than there are')
     this.blockCount = 1
@@ -312,6 +310,17 @@ class PostingList {
 
 let varint = 0
 let varintEnd = 0
+
+/** How many a list has. `varintEnd` is where that ends. @type {(head: Buffer, at: number) => number} */
+function readCount (head, at) {
+  const isFew = (head[0] & FORM_MASK) === FEW
+  varintEnd = isFew ? at : at + WORD_SIZE
+  if (!isFew) return head.readUInt32LE(at)
+  const small = head[0] >>> COUNT_SHIFT
+  if (small > 0) return small
+  readVarint(head, at)
+  return varint
+}
 
 /** @type {(bytes: Buffer, at: number) => number} */
 function readVarint (bytes, at) {

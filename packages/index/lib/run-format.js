@@ -28,7 +28,7 @@ const DOUBLE_SIZE = 8
 const LIST = 0x80000000
 const MAGIC = Buffer.from('MRINDEX1')
 const TRAILER_SIZE = 16
-const FORMAT = 3
+const FORMAT = 4
 const RUN_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run$/
 const UNFINISHED_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run\.new$/
 /** Codes of a file or a folder that is not there. */
