@@ -227,7 +227,13 @@ async function beginBehind (folder, options, listing, err) {
  * @throws {LogError} ERR_LOG_CORRUPT if the file is no segment
  */
 async function readySegment (log, { framing }) {
-  await log.ready()
+  try {
+    await log.ready()
+  } catch (err) {
+    // If it was aborted, what it has begun to write is completed: only then may others write the folder.
+    await log.close().catch(() => {})
+    throw err
+  }
   const { framing: found, fileSize } = sourceOf(log)
   const isExpected = found === framing
   if (isExpected && fileSize >= (framing === 'checked' ? HEAD_SIZE : 0)) return
@@ -275,8 +281,8 @@ async function settle (folder, options, listing, log) {
   if (!recovery?.damage.length && format === null && !kept.has(name)) return { segments, kept, log, recovery }
   const end = sourceOf(log).damagedEnd + DAMAGE_DISTANCE
   const next = nameAt(segments[segments.length - 1].base + end + SLACK, options)
-  const made = await makeSegment(folder, next, options, sourceOf(log).id)
-  await log.close()
+  // Nothing was written to it, so nothing is lost if it fails to close.
+  const made = await makeSegment(folder, next, options, sourceOf(log).id).finally(() => log.close().catch(() => {}))
   return { segments: [...segments, next], kept, log: made, recovery }
 }
 
