@@ -341,7 +341,14 @@ class Log extends BaseLog {
     // No writer can append to a damaged log, so nothing can follow.
     const mayGrow = this._file.blocks.flags === 'r' && !this._isFixed && !recovery?.damage.length && !this._lifecycle.isClosed
     if (mayGrow) this._file.follower = new Follower(this._file)
-    if (this._indexing !== null) this._openIndex(this._indexing)
+    try {
+      if (this._indexing !== null) this._openIndex(this._indexing)
+    } catch (thrown) {
+      // Without its index it is not what was asked for, and nobody would close it.
+      this._isWritable = false
+      this._file.follower?.close()
+      return this._loaded(asError(thrown, 'open of the index'), null)
+    }
     const isCompacting = () => this._maintaining !== null && this._maintaining.isCompacting
     if (this._isWritable) this._openLog = new OpenLog(this._file, this._appender, isCompacting)
     this._lifecycle.opened(null)

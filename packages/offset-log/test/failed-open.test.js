@@ -70,3 +70,28 @@ tape('open: whoever asked is told, and nobody is warned', async (t) => {
   })
   t.deepEqual(warnings, [])
 })
+
+tape('open: an index that throws when it is opened fails the open, and the log stays neither open nor locked', async (t) => {
+  const index = { open: () => { throw new Error('mine') } }
+  for (const [what, prepare] of Object.entries({
+    'a new log': () => {},
+    'an old one': async (file) => {
+      const log = OffsetLog(file)
+      await log.append(Buffer.from('a'))
+      await log.close()
+    }
+  })) {
+    for (const options of [{}, { signal: new AbortController().signal }, { flags: 'r' }]) {
+      const file = newPath('log')
+      await prepare(file)
+      if (options.flags === 'r' && !fs.existsSync(file)) continue
+      const log = OffsetLog(file, { index, ...options })
+      t.equal((await failureOf(() => log.ready()))?.message, 'mine', what)
+      t.equal((await failureOf(() => log.append(Buffer.from('b'))))?.message, 'mine')
+      await log.close()
+      const again = OffsetLog(file)
+      await again.append(Buffer.from('c'))
+      await again.close()
+    }
+  }
+})

@@ -110,14 +110,20 @@ class Log extends BaseLog {
     segments.begin(opened.segments, opened.kept)
     segments.last.logOptions = opened.logOptions ?? null
     this.#core.activate(segments.last, log)
+    this.recovery = opened.recovery
+    for (const name of OF_SEGMENTS) this.supports[name] = log.supports[name]
     try {
-      this.#core.begin(await this.#findSinceBefore())
+      await this.#begin()
     } catch (err) {
       await this.#closeSegments().catch(() => {})
       throw err
     }
-    this.recovery = opened.recovery
-    for (const name of OF_SEGMENTS) this.supports[name] = log.supports[name]
+  }
+
+  /** Does what an open log does. */
+  async #begin () {
+    const { options, segments } = this.#core
+    this.#core.begin(await this.#findSinceBefore())
     if (options.isWriter) {
       await this.#retention.start()
       this.#upkeep.start()
