@@ -194,7 +194,8 @@ class Counter {
 
   /**
    * Counts what the log has beyond the cursor.
-   * @returns {Promise<void>}  once all is counted that the log had at the call: it may grow all the time
+   * @returns {Promise<void>}  once all is counted that the log had at the call: it may grow all the time. It fails if
+   *   the counts are closed before that
    */
   async catchUp () {
     while (this.#stillness !== null) await this.#stillness
@@ -207,8 +208,11 @@ class Counter {
     const reading = this.#catchingUp
     await new Promise((resolve, reject) => {
       this.#waiting.push({ goal, tell: () => resolve(null) })
-      const isOver = () => this.#cursor >= goal || this.#reading.signal.aborted
-      reading.then(() => isOver() ? resolve(null) : resolve(this.catchUp()), reject)
+      reading.then(() => {
+        if (this.#cursor >= goal) resolve(null)
+        else if (this.#reading.signal.aborted) reject(unavailable('the log was closed before its events were counted'))
+        else resolve(this.catchUp())
+      }, reject)
     })
   }
 
