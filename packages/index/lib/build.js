@@ -3,26 +3,16 @@
 // a list of the new run is those of the old ones, one after the other. The work is divided by
 // pace.js.
 
-const { IDS_RECORDS_MIN, KEY_WORK, writeKeys } = require('./block-keys')
-const { ORDINALS_MAX } = require('./posting-list')
+const { KEY_WORK, writeKeys } = require('./block-keys')
+const { ENTRY_WORK, mergeKeys } = require('./merge-keys')
 const { RunPages, openRun } = require('./run')
-const { DOUBLE_SIZE, DamagedRun } = require('./run-format')
-const { KeyWriter, ValueWriter } = require('./run-writer')
+const { DOUBLE_SIZE, checkOrder } = require('./run-format')
+const { ValueWriter } = require('./run-writer')
 const { Sorter } = require('./sorting')
 
-/**
- * If a path has so few keys for each record, the id of each is written: then counts need no reads. That is at most half
- * a byte a record. In the run of a block more of them are: see block-keys.js.
- */
-const IDS_SHARE = 1 / 8
 const MERGE_PAGES = 256
-/** How many keys adjacent runs have together is told by those whose hash is below it. */
-const SAMPLED = 2 ** 32 / 64
-// Of what comes often, in the units of pace.js.
-/** To read a word of a run, a key or a value, and an ordinal in a list. */
+/** To read a word of a run, in the units of pace.js. */
 const READ_WORK = 8
-const ENTRY_WORK = 32
-const LISTED_WORK = 2
 
 /**
  * @typedef {import('./block').Block} Block
@@ -158,122 +148,6 @@ async function writeMergedFiles (writer, storage, folder, names, cachedPages) {
     return await writeMerged(writer, runs)
   } finally {
     for (const run of runs) await run.close()
-  }
-}
-
-/**
- * What is read of a run must be above what was before it.
- * @type {(before: number, value: number, end: number) => void}
- */
-function checkOrder (before, value, end) {
-  if (value <= before || value >= end) throw new DamagedRun(`${value} comes after ${before}`)
-}
-
-/** Ordinals of one key, ascending. */
-class Gathered {
-  #block = new Uint32Array(ORDINALS_MAX)
-  ordinals = new Uint32Array(ORDINALS_MAX)
-  count = 0
-  /** @type {number | null} */
-  id = null
-
-  /**
-   * @type {(key: { found: number | import('./posting-list').PostingList, id: number | null }, offset: number,
-   *   end: number, pace: import('./pace').Pace) => Promise<void> | void} `offset`, `end`: of the run
-   */
-  add ({ found, id }, offset, end, pace) {
-    if (this.count === 0) this.id = id
-    else if (this.id !== id) this.id = null
-    if (typeof found === 'number') this.#addOne(found + offset, end)
-    else if (found.blockCount === 1) this.#addBlock(found, 0, offset, end)
-    else return this.#addMany(found, offset, end, pace)
-  }
-
-  /** @type {(ordinal: number, end: number) => void} */
-  #addOne (ordinal, end) {
-    this.#makeRoom(1)
-    checkOrder(this.count === 0 ? -1 : this.ordinals[this.count - 1], ordinal, end)
-    this.ordinals[this.count++] = ordinal
-  }
-
-  /** @type {(list: import('./posting-list').PostingList, block: number, offset: number, end: number) => number} */
-  #addBlock (list, block, offset, end) {
-    const count = list.readBlock(block, this.#block)
-    this.#makeRoom(count)
-    let before = this.count === 0 ? -1 : this.ordinals[this.count - 1]
-    for (let at = count - 1; at >= 0; at--) {
-      const ordinal = this.#block[at] + offset
-      checkOrder(before, ordinal, end)
-      before = ordinal
-      this.ordinals[this.count++] = ordinal
-    }
-    return count
-  }
-
-  /**
-   * @type {(list: import('./posting-list').PostingList, offset: number, end: number, pace: import('./pace').Pace) =>
-   *   Promise<void>}
-   */
-  async #addMany (list, offset, end, pace) {
-    this.#makeRoom(list.count)
-    for (let block = list.blockCount - 1; block >= 0; block--) {
-      const count = this.#addBlock(list, block, offset, end)
-      if (pace.isDue(ENTRY_WORK + count * LISTED_WORK)) await pace.rest()
-    }
-  }
-
-  /** @param {number} count */
-  #makeRoom (count) {
-    if (this.count + count <= this.ordinals.length) return
-    const larger = new Uint32Array(Math.max(2 * this.ordinals.length, this.count + count))
-    larger.set(this.ordinals)
-    this.ordinals = larger
-  }
-}
-
-/** @type {(writer: PageWriter, runs: readonly Run[], slot: number, records: number) => Promise<boolean>} */
-async function hasFewKeys (writer, runs, slot, records) {
-  const max = Math.max(records, IDS_RECORDS_MIN) * IDS_SHARE
-  if (runs.reduce((sum, { footer }) => sum + footer.keys[slot].count, 0) <= max) return true
-  // Hashes are spread evenly.
-  const sampled = new Set()
-  for (const run of runs) {
-    const { count } = run.footer.keys[slot]
-    for (let index = 0; index < count; index++) {
-      const short = run.hashAt(slot, index)
-      if (short >= SAMPLED) break
-      sampled.add(short)
-      if (writer.isDue(ENTRY_WORK)) await writer.rest()
-    }
-  }
-  return sampled.size * (2 ** 32 / SAMPLED) <= max
-}
-
-/** @type {(writer: PageWriter, runs: readonly Run[], offsets: number[], slot: number) => Promise<KeySection>} */
-async function mergeKeys (writer, runs, offsets, slot) {
-  const hasIds = runs.every(({ footer }) => footer.keys[slot].hasIds) &&
-    await hasFewKeys(writer, runs, slot, offsets[runs.length])
-  const target = new KeyWriter(writer, offsets[runs.length], hasIds)
-  const gathered = new Gathered()
-  const heads = runs.map((run) => run.entries(slot))
-  const entries = heads.map((head) => head.next())
-  while (true) {
-    let short = Infinity
-    for (const { done, value } of entries) if (!done && value.short < short) short = value.short
-    if (short === Infinity) return target.end()
-    gathered.count = 0
-    for (let index = 0; index < runs.length; index++) {
-      const { done, value } = entries[index]
-      if (done || value.short !== short) continue
-      const adding = gathered.add(value, offsets[index], offsets[index + 1], writer.pace)
-      if (adding) await adding
-      entries[index] = heads[index].next()
-    }
-    const { ordinals, count, id } = gathered
-    const isMany = target.isMany(count)
-    if (isMany) await target.addMany(short, ordinals, count, id)
-    else target.add(short, ordinals, count, id)
-    if (writer.isDue(ENTRY_WORK + (isMany ? 0 : count * LISTED_WORK))) await writer.rest()
   }
 }
 

@@ -88,6 +88,14 @@ function entrySizeOf ({ hasIds }) {
 /** A page that is not what was written. */
 class DamagedRun extends Error {}
 
+/**
+ * What is read of a run must be above what was before it.
+ * @type {(before: number, value: number, end: number) => void}
+ */
+function checkOrder (before, value, end) {
+  if (value <= before || value >= end) throw new DamagedRun(`${value} comes after ${before}`)
+}
+
 exports.PAGE_SIZE = PAGE_SIZE
 exports.GROUP_SIZE = GROUP_SIZE
 exports.ID_ENTRY_SIZE = ID_ENTRY_SIZE
@@ -104,4 +112,5 @@ exports.UNFINISHED_NAME = UNFINISHED_NAME
 exports.FOOTER_SIZE_MAX = FOOTER_SIZE_MAX
 exports.RUN_SIZE_MAX = RUN_SIZE_MAX
 exports.DamagedRun = DamagedRun
+exports.checkOrder = checkOrder
 exports.entrySizeOf = entrySizeOf

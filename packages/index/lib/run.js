@@ -37,6 +37,25 @@ const READ = Buffer.allocUnsafeSlow(HASHES_AT_ONCE * ID_ENTRY_SIZE + PAGE_SIZE)
 
 const NONE = Buffer.alloc(0)
 
+/** Where somebody is who reads all keys of a path, in the order of their hashes. */
+class KeyCursor {
+  /** Of the next key. */
+  index = 0
+  /** The bytes of all lists so far, at least. */
+  listed = 0
+  /** The short hash; Infinity after the last key. */
+  short = -1
+  /** As `Run.find` gives it. @type {number | PostingList} */
+  found = -1
+  /** @type {number | null} */
+  id = null
+
+  /** @param {number} slot */
+  constructor (slot) {
+    this.slot = slot
+  }
+}
+
 /**
  * The pages that are in memory, of all runs, side by side: a search looks at a few far from each other, and each object
  * on the way to them would have to be fetched too. The one that was loaded first is the first to be read over: bytes of
@@ -344,20 +363,23 @@ class Run {
     return read
   }
 
-  /** All keys of a path, in the order of their hashes. @param {number} slot */
-  * entries (slot) {
-    const section = this.footer.keys[slot]
+  /** Takes the next key of a path. @param {KeyCursor} cursor */
+  readKey (cursor) {
+    const section = this.footer.keys[cursor.slot]
     const { size, count } = section
-    // Lists that share bytes could have more ordinals than any file.
-    let [last, listed] = [-1, 0]
-    for (let index = 0; index < count; index++) {
-      const offset = this.#entryAt(slot, index)
-      const [short, found] = [this.#word(offset), this.#payload(section, offset)]
-      if (typeof found !== 'number') listed += found.sizeMin
-      if (short <= last || listed > size) throw new DamagedRun('keys that are out of order')
-      last = short
-      yield { short, found, id: this.foundId }
+    if (cursor.index === count) {
+      cursor.short = Infinity
+      return
     }
+    const offset = this.#entryAt(cursor.slot, cursor.index++)
+    const short = this.#word(offset)
+    const found = this.#payload(section, offset)
+    // Lists that share bytes could have more ordinals than any file.
+    if (typeof found !== 'number') cursor.listed += found.sizeMin
+    if (short <= cursor.short || cursor.listed > size) throw new DamagedRun('keys that are out of order')
+    cursor.short = short
+    cursor.found = found
+    cursor.id = this.foundId
   }
 
   /** The value at an index, in ascending order. @type {(section: ValueSection, index: number) => number} */
@@ -468,6 +490,7 @@ async function readAt (handle, position, size) {
 exports.CACHED_PAGES = CACHED_PAGES
 exports.HASHES_AT_ONCE = HASHES_AT_ONCE
 exports.RunPages = RunPages
+exports.KeyCursor = KeyCursor
 exports.Run = Run
 exports.firstIndex = firstIndex
 exports.openRun = openRun
