@@ -63,6 +63,8 @@ class Log {
   #listeners = new Set()
   /** @type {FolderWatch | null} */
   #watch = null
+  /** Why slots could not be opened that were added. @type {Map<number, string>} */
+  #failing = new Map()
   #hasIndex
 
   /** @param {string | URL} givenPath  @param {MergedLogOptions} [options] */
@@ -111,9 +113,14 @@ class Log {
       } catch (err) {
         // It has no segment yet.
         if (/** @type {LogError} */ (err).code === 'ENOENT') continue
+        if (this.#lifecycle.hasOpened) {
+          this.#warn(slot, /** @type {LogError} */ (err))
+          continue
+        }
         await this.#closeSlots()
         throw err
       }
+      this.#failing.delete(slot)
       if (this.#lifecycle.isClosed) return log.close()
       const open = { slot, log }
       this.#slots.push(open)
@@ -121,6 +128,17 @@ class Log {
       for (const listener of this.#listeners) rethrowAsync(() => listener(log, slot))
     }
     this.#slots.sort((a, b) => a.slot - b.slot)
+  }
+
+  /**
+   * A new slot cannot be opened. The others are read on; it is tried again.
+   * @type {(slot: number, err: LogError) => void}
+   */
+  #warn (slot, { code, message }) {
+    if (this.#failing.get(slot) === message) return
+    this.#failing.set(slot, message)
+    const text = `${this.filename}: slot ${slot} cannot be opened, and is tried again; until then its records are missing: ${message}`
+    process.emitWarning(text, { type: 'MergedLogWarning', ...(typeof code === 'string' && { code }) })
   }
 
   /**
@@ -398,9 +416,9 @@ function sumStatus (given) {
 
 /**
  * The slots of a folder as one log for reading; with or without `new`. It takes no locks. New slots are noticed within
- * half a second. `append`, `del`, `sync` and `compact` fail with ERR_LOG_READ_ONLY, `scan` and `snapshot` with
- * ERR_NOT_SUPPORTED: use the logs of the slots. A folder that has segments is refused with
- * ERR_LOG_UNKNOWN_FORMAT.
+ * half a second; one that cannot be opened is a warning of the process, and is tried again. `append`, `del`, `sync` and
+ * `compact` fail with ERR_LOG_READ_ONLY, `scan` and `snapshot` with ERR_NOT_SUPPORTED: use the logs of the slots. A
+ * folder that has segments is refused with ERR_LOG_UNKNOWN_FORMAT.
  * @param {string | URL} folder
  * @param {MergedLogOptions} [options]
  * @returns {Log}

@@ -2,19 +2,21 @@
 // Every call to the storage of slots and of a merged log fails in turn: what an append has promised is there, a read
 // that succeeds has all of it in order, and both go on once the storage works again.
 
+const { basename } = require('node:path')
 const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
-const { collect, failEachCall, isLongRun } = require('@millrace/testkit')
+const { collect, failEachCall, isLongRun, newPath, until } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const FOLDER = '/folder/slots'
 const TEXT = 'x'.repeat(100)
 const kinds = { checked: {}, lines: { framing: 'lines' }, limited: { slots: 1, maxSize: 1024 * 1024 } }
 
-const openSlot = (storage, options) => {
-  return SlotLog(FOLDER, { codec: jsonCodec, storage, segmentSize: 1000, cache: 0, ...options })
+const openSlot = (storage, options, folder = FOLDER) => {
+  return SlotLog(folder, { codec: jsonCodec, storage, segmentSize: 1000, cache: 0, ...options })
 }
-const openMerged = (storage) => MergedLog(FOLDER, { codec: jsonCodec, storage, cache: 0 })
+const openMerged = (storage, folder = FOLDER) => MergedLog(folder, { codec: jsonCodec, storage, cache: 0 })
 const numbersOf = async (log, options) => (await collect(log.stream(options))).map(({ value }) => value.n)
 
 /** What is wrong with the numbers that a read gave; undefined if nothing is. */
@@ -92,3 +94,31 @@ for (const [name, options] of Object.entries(kinds)) {
     t.ok(runs > 60, `${runs} runs`)
   })
 }
+
+tape('merged log: a new slot that cannot be opened takes no other one with it, and is read once it can be', async (t) => {
+  const folder = newPath('slots')
+  let isFailing = true
+  const storage = Object.create(fileStorage)
+  storage.listFolder = (path, cb) => {
+    const isNew = isFailing && basename(path) === '1'
+    if (isNew) setImmediate(cb, Object.assign(new Error('EACCES: mine'), { code: 'EACCES' }))
+    else fileStorage.listFolder(path, cb)
+  }
+  const warnings = []
+  const note = (warning) => warnings.push(warning)
+  process.on('warning', note)
+  const slots = [openSlot(fileStorage, { slots: 2 }, folder)]
+  await slots[0].append([{ n: 1 }, { n: 2 }])
+  const merged = openMerged(storage, folder)
+  t.equal(await merged.count(), 2)
+  slots.push(openSlot(fileStorage, { slots: 2 }, folder))
+  await slots[1].append({ n: 3 })
+  await until(() => warnings.length > 0)
+  t.equal(await merged.count(), 2, 'the others are read')
+  t.deepEqual([warnings[0].name, warnings[0].code], ['MergedLogWarning', 'EACCES'])
+  isFailing = false
+  await until(async () => await merged.count() === 3)
+  t.equal(warnings.length, 1, 'it is told once')
+  process.off('warning', note)
+  await Promise.all([merged, ...slots].map((log) => log.close()))
+})
