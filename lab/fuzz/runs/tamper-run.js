@@ -5,6 +5,7 @@ const { mutateBytes } = require('../mutate-bytes')
 const { hostileNumber } = require('../numbers')
 const { pickWeighted } = require('../../torture/seeded')
 const { GROUP_SIZE, LIST, PAGE_SIZE, WORD_SIZE, entrySizeOf } = require('../../../packages/index/lib/run-format')
+const { endOfTable } = require('../../../packages/index/lib/seqs')
 const { putTogether, takeApart } = require('../../../packages/index/test/run-bytes')
 
 /**
@@ -86,6 +87,7 @@ const FORGERIES = [
   [6, forgeWord],
   [6, forgeEntry],
   [6, forgeList],
+  [4, forgeSeqs],
   [3, (random, run) => { run.data = mutateBytes(random, run.data) }],
   [1, (random, run, others) => { run.footer = takeApart(others[random(others.length)].bytes).footer }]
 ]
@@ -176,6 +178,14 @@ function chooseKeys (random, { data, footer }) {
     return isWhole && section.count > 0 && section.fences < data.length
   })
   return known[random(Math.max(1, known.length))]
+}
+
+/** A word of the table of seqs. @type {(random: Random, run: Opened) => void} */
+function forgeSeqs (random, run) {
+  const { seqTable, records } = run.footer ?? {}
+  if (!Number.isSafeInteger(seqTable) || !(records >= 0)) return
+  const words = (endOfTable(seqTable, records) - seqTable) / WORD_SIZE
+  changeWord(random, run, seqTable + random(Math.min(words, 2 ** 20)) * WORD_SIZE)
 }
 
 /** An entry of a directory, or a fence. @type {(random: Random, run: Opened) => void} */

@@ -2,8 +2,7 @@
 // The keys of records that no run has yet, in memory: for each path unsorted columns, which are searched from end to
 // end. That takes microseconds, and to fill them takes no table of hashes.
 
-const { firstIndex } = require('./run')
-const { ordered } = require('./sorting')
+const { firstIndex, ordered } = require('./sorting')
 
 /** So many records make a run, if one scan gives them: as when an index is built for a log that exists. */
 const RECORDS_MAX = 131_072

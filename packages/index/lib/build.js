@@ -8,6 +8,7 @@ const { ENTRY_WORK, mergeKeys } = require('./merge-keys')
 const { RunPages, openRun } = require('./run')
 const { DOUBLE_SIZE, checkOrder } = require('./run-format')
 const { ValueWriter } = require('./run-writer')
+const { SEQ_WORK, SeqWriter } = require('./seqs')
 const { Sorter } = require('./sorting')
 
 const MERGE_PAGES = 256
@@ -27,6 +28,7 @@ const READ_WORK = 8
  * @typedef {object} Sections  where all is in the file
  * @property {number} base
  * @property {number} records
+ * @property {number} seqTable
  * @property {number} oddStart
  * @property {number} oddCount
  * @property {number} erasedStart
@@ -40,7 +42,9 @@ const READ_WORK = 8
 async function writeBlock (writer, block, erased) {
   const { count: records, seqs, odd } = block
   const base = seqs[0]
-  await writer.addEach(records, 1, (ordinal) => writer.addWord(seqs[ordinal] - base))
+  const seqWriter = new SeqWriter(writer)
+  await writer.addEach(records, SEQ_WORK, (ordinal) => seqWriter.add(seqs[ordinal] - base))
+  const seqTable = await seqWriter.end()
   const oddStart = writer.position
   await writer.addEach(odd.length, 1, (index) => writer.addWord(odd[index]))
   const known = await writeErased(writer, [erased])
@@ -57,7 +61,7 @@ async function writeBlock (writer, block, erased) {
     values.push(sections)
   }
   const [numbers, times] = values
-  return { base, records, oddStart, oddCount: odd.length, ...known, keys, numbers, times }
+  return { base, records, seqTable, oddStart, oddCount: odd.length, ...known, keys, numbers, times }
 }
 
 /**
@@ -97,14 +101,16 @@ async function writeMerged (writer, runs) {
   for (const { records } of runs) offsets.push(offsets[offsets.length - 1] + records)
   const records = offsets[runs.length]
   let before = -1
+  const seqWriter = new SeqWriter(writer)
   for (const run of runs) {
-    await writer.addEach(run.records, READ_WORK, (ordinal) => {
+    await writer.addEach(run.records, READ_WORK + SEQ_WORK, (ordinal) => {
       const seq = run.seqOf(ordinal)
       checkOrder(before, seq, run.to)
       before = seq
-      writer.addWord(seq - base)
+      seqWriter.add(seq - base)
     })
   }
+  const seqTable = await seqWriter.end()
   const oddStart = writer.position
   for (const [index, { odd }] of runs.entries()) {
     await writer.addEach(odd.length, 1, (at) => writer.addWord(odd[at] + offsets[index]))
@@ -126,7 +132,7 @@ async function writeMerged (writer, runs) {
     values.push(sections)
   }
   const [numbers, times] = values
-  return { base, records, oddStart, oddCount, ...known, keys, numbers, times }
+  return { base, records, seqTable, oddStart, oddCount, ...known, keys, numbers, times }
 }
 
 /**

@@ -3,7 +3,8 @@
 // What lies between them is read from the log.
 
 const { Block } = require('./block')
-const { Run, firstIndex } = require('./run')
+const { Run } = require('./run')
+const { firstIndex } = require('./sorting')
 const { Sieve } = require('./sieve')
 
 /**

@@ -5,6 +5,7 @@
 const {
   DOUBLE_SIZE, DamagedRun, FORMAT, GROUP_SIZE, PAGE_SIZE, WORD_SIZE, entrySizeOf
 } = require('./run-format')
+const { endOfTable } = require('./seqs')
 
 const KEY = /^[0-9a-f]{32}$/
 
@@ -31,12 +32,13 @@ function isOfRange ({ id, key, codec, from, to, last, base, records, proof }) {
 
 /** @param {any} footer @param {number} fileSize */
 function isOfData (footer, fileSize) {
-  const { dataSize, records, oddStart, oddCount, erasedStart, erasedSeqs } = footer
+  const { dataSize, records, seqTable, oddStart, oddCount, erasedStart, erasedSeqs } = footer
   const isWhole = isCount(dataSize) && dataSize <= fileSize && dataSize % PAGE_SIZE === 0
+  const hasSeqs = isPlace(seqTable, WORD_SIZE)
   const hasOdd = isPlace(oddStart, WORD_SIZE) && isCount(oddCount) && oddCount <= records
   const hasErased = isPlace(erasedStart, DOUBLE_SIZE) && isCount(erasedSeqs)
-  if (!isWhole || !hasErased || !hasOdd) return false
-  const ends = [records * WORD_SIZE, oddStart + oddCount * WORD_SIZE, erasedStart + erasedSeqs * DOUBLE_SIZE]
+  if (!isWhole || !hasSeqs || !hasErased || !hasOdd) return false
+  const ends = [endOfTable(seqTable, records), oddStart + oddCount * WORD_SIZE, erasedStart + erasedSeqs * DOUBLE_SIZE]
   return ends.every((end) => end <= dataSize)
 }
 

@@ -2,7 +2,7 @@
 // What the writer and the reader of run files share. A run file is, in this order:
 //
 // - data, in pages of PAGE_SIZE bytes; the last page is padded with zeros. In it are sections:
-//   - the seqs: 4 bytes for each record, its distance from `base`; a record's place here is its ordinal;
+//   - the seqs of the records, in a dozen bits each: see seqs.js. A record's place among them is its ordinal;
 //   - the ordinals of odd records, 4 bytes each;
 //   - the seqs of records in the range that were deleted when the run was made, as doubles: an older copy of the log,
 //     which has them, needs another run;
@@ -28,7 +28,7 @@ const DOUBLE_SIZE = 8
 const LIST = 0x80000000
 const MAGIC = Buffer.from('MRINDEX1')
 const TRAILER_SIZE = 16
-const FORMAT = 4
+const FORMAT = 5
 const RUN_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run$/
 const UNFINISHED_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run\.new$/
 /** Codes of a file or a folder that is not there. */
@@ -69,6 +69,7 @@ const RUN_SIZE_MAX = 2 ** 30
  * @property {boolean} isClean  whether the run has none of them
  * @property {number} base
  * @property {number} records
+ * @property {number} seqTable  where the table of the seqs is
  * @property {number} oddStart
  * @property {number} oddCount
  * @property {number} erasedStart

@@ -11,6 +11,8 @@ const {
   DOUBLE_SIZE, DamagedRun, FOOTER_SIZE_MAX, GROUP_SIZE, ID_ENTRY_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE,
   entrySizeOf
 } = require('./run-format')
+const { SeqReader } = require('./seqs')
+const { firstIndex } = require('./sorting')
 
 /** Pages in memory, of all runs of an index. */
 const CACHED_PAGES = 2048
@@ -117,6 +119,7 @@ class Run {
   #fences = []
   /** @type {Uint32Array | null} */
   #odd = null
+  #seqs
 
   /**
    * @param {string} name  of the file
@@ -136,6 +139,7 @@ class Run {
     this.from = footer.from
     this.to = footer.to
     this.records = footer.records
+    this.#seqs = new SeqReader(this, footer.seqTable, footer.records)
     /** The id of the key that was found last; null if it is not known. @type {number | null} */
     this.foundId = null
     /**
@@ -184,7 +188,7 @@ class Run {
   }
 
   /** @param {number} offset  a multiple of 4 */
-  #word (offset) {
+  wordAt (offset) {
     const page = this.#page(offset >>> PAGE_SHIFT)
     return this.#cache.view.getUint32(page + (offset & PAGE_MASK), true)
   }
@@ -238,15 +242,17 @@ class Run {
 
   /** @param {number} ordinal */
   seqOf (ordinal) {
-    if (ordinal >= this.records) throw new DamagedRun(`there is no record ${ordinal}`)
-    return this.footer.base + this.#word(ordinal * WORD_SIZE)
+    if (ordinal < 0 || ordinal >= this.records) throw new DamagedRun(`there is no record ${ordinal}`)
+    const seq = this.footer.base + this.#seqs.distanceOf(ordinal)
+    if (seq >= this.to) throw new DamagedRun(`a record at ${seq}, after the end`)
+    return seq
   }
 
   /** Gives the ordinal of the first record at the seq or after it. @param {number} seq */
   ordinalFrom (seq) {
     if (seq <= this.from) return 0
     if (seq >= this.to) return this.records
-    return firstIndex(this.records, (ordinal) => this.seqOf(ordinal) >= seq)
+    return this.#seqs.ordinalFrom(seq - this.footer.base)
   }
 
   /** The ordinals of odd records, ascending. */
@@ -287,7 +293,7 @@ class Run {
     const spread = (group === shorts.length - 1 ? HASHES : shorts[group + 1]) - first
     let middle = Math.min(high, Math.floor((short - first) / spread * size))
     for (let step = 1; low <= high; step *= 2) {
-      const found = this.#word(entries + middle * entrySize)
+      const found = this.wordAt(entries + middle * entrySize)
       if (found === short) return this.#payload(section, entries + middle * entrySize)
       const isBelow = found < short
       if (isBelow) low = middle + 1
@@ -300,8 +306,8 @@ class Run {
 
   /** What an entry has. @type {(section: KeySection, offset: number) => number | PostingList} */
   #payload ({ start, hasIds }, offset) {
-    const payload = this.#word(offset + WORD_SIZE)
-    const id = hasIds ? this.#word(offset + 2 * WORD_SIZE) : null
+    const payload = this.wordAt(offset + WORD_SIZE)
+    const id = hasIds ? this.wordAt(offset + 2 * WORD_SIZE) : null
     const found = payload < LIST ? payload : new PostingList(this, start + payload - LIST, id)
     this.foundId = typeof found === 'number' ? id : found.id
     return found
@@ -325,7 +331,7 @@ class Run {
 
   /** The short hash of one of the keys of a path. @type {(slot: number, index: number) => number} */
   hashAt (slot, index) {
-    return this.#word(this.#entryAt(slot, index))
+    return this.wordAt(this.#entryAt(slot, index))
   }
 
   /** @type {(slot: number, index: number) => number} */
@@ -372,7 +378,7 @@ class Run {
       return
     }
     const offset = this.#entryAt(cursor.slot, cursor.index++)
-    const short = this.#word(offset)
+    const short = this.wordAt(offset)
     const found = this.#payload(section, offset)
     // Lists that share bytes could have more ordinals than any file.
     if (typeof found !== 'number') cursor.listed += found.sizeMin
@@ -393,7 +399,7 @@ class Run {
     const chunk = Math.floor(index / GROUP_SIZE)
     const size = Math.min(GROUP_SIZE, count - chunk * GROUP_SIZE)
     const ordinals = start + chunk * GROUP_SIZE * (DOUBLE_SIZE + WORD_SIZE) + size * DOUBLE_SIZE
-    return this.#word(ordinals + index % GROUP_SIZE * WORD_SIZE)
+    return this.wordAt(ordinals + index % GROUP_SIZE * WORD_SIZE)
   }
 
   /**
@@ -436,17 +442,6 @@ function findGroup (shorts, short) {
     else return group
   }
   return firstIndex(shorts.length, (index) => shorts[index] > short) - 1
-}
-
-/** @type {(count: number, isAfter: (index: number) => boolean) => number} count if there is none */
-function firstIndex (count, isAfter) {
-  let [low, high] = [0, count]
-  while (low < high) {
-    const middle = low + high >>> 1
-    if (isAfter(middle)) high = middle
-    else low = middle + 1
-  }
-  return low
 }
 
 /**
@@ -492,5 +487,4 @@ exports.HASHES_AT_ONCE = HASHES_AT_ONCE
 exports.RunPages = RunPages
 exports.KeyCursor = KeyCursor
 exports.Run = Run
-exports.firstIndex = firstIndex
 exports.openRun = openRun

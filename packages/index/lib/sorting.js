@@ -162,5 +162,17 @@ function ordered (ordinals) {
   return ordinals
 }
 
+/** @type {(count: number, isAfter: (index: number) => boolean) => number} count if there is none */
+function firstIndex (count, isAfter) {
+  let [low, high] = [0, count]
+  while (low < high) {
+    const middle = low + high >>> 1
+    if (isAfter(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
 exports.Sorter = Sorter
+exports.firstIndex = firstIndex
 exports.ordered = ordered

@@ -2,7 +2,7 @@
 // Walks over the ordinals that a search has found, in the order of a read. Each gives them one by one: a read may need
 // few of them. Generators would make an object for each ordinal, and take longer than all else.
 
-const { firstIndex } = require('./run')
+const { firstIndex } = require('./sorting')
 
 /** What `next` gives at the end. */
 const END = -1

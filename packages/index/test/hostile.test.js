@@ -64,6 +64,8 @@ const FOOTERS = {
   'records without end': ({ footer }) => { footer.records = 2 ** 52 },
   'fewer than no records': ({ footer }) => { footer.records = -1 },
   'a base after the last record': ({ footer }) => { footer.base = footer.last + 1 },
+  'a table of seqs that is outside': ({ footer }) => { footer.seqTable = footer.dataSize - 8 },
+  'a table of seqs that is nowhere': ({ footer }) => { delete footer.seqTable },
   'odd records that are none': ({ footer }) => { footer.oddCount = -2 },
   'odd records outside': ({ footer }) => { footer.oddStart = footer.dataSize },
   'no keys': ({ footer }) => { delete footer.keys },
@@ -109,8 +111,14 @@ const DATA = {
     }
   },
   'lists that go up and down': (run) => { for (const list of findEntries(run).lists) run.data.fill(0, list + 3, list + 5) },
-  'seqs that go down': ({ data }) => data.writeUInt32LE(5, 4 * 60),
-  'seqs that are all the same': ({ data, footer }) => { data.fill(0, 0, footer.records * 4) }
+  'seqs that go down': ({ data, footer }) => data.writeUInt32LE(5, footer.seqTable + 8),
+  'seqs that are all the same': ({ data, footer }) => { data.fill(0, footer.seqTable, footer.seqTable + 24) },
+  'seqs of more bits than they can have': ({ data, footer }) => data.writeUInt32LE(40, footer.seqTable + 12),
+  'seqs whose bits end before they begin': ({ data, footer }) => data.writeUInt32LE(2 ** 32 - 1, footer.seqTable + 12),
+  'seqs whose bits are not there': ({ data, footer }) => {
+    for (const group of [0, 1, 2]) data.writeUInt32LE(2 ** 30 + group, footer.seqTable + 8 * group + 4)
+  },
+  'seqs after its end': ({ data, footer }) => data.fill(0xff, 0, footer.seqTable)
 }
 
 for (const [name, edit] of Object.entries(DATA)) {
@@ -157,10 +165,13 @@ tape('hostile: lists that share their bytes do not make a merge endless', async 
 
 tape('runs: of a path that no record has, also if the records fill whole pages', async (t) => {
   const log = new MemoryLog({ codec: jsonCodec })
-  // 4 bytes each: nothing comes after the first page.
-  for (let n = 0; n < 1024; n++) log.append({ n })
-  const index = createIndex(['user'], { tuning: { recordsMax: 1024 } }).open(log)
+  // On a line, 64 of them take 8 bytes: with the end of the table, that is a page.
+  log._random = () => 0
+  for (let n = 0; n < 511 * 64; n++) log.append({ n: n + 10_000 })
+  const index = createIndex(['user'], { tuning: { recordsMax: 511 * 64 } }).open(log)
   await index.flush()
+  const { footer } = takeApart(log.disk.read(log.disk.list()[0]))
+  t.equal(footer.keys[0].fences, footer.dataSize)
   t.deepEqual([...index.parts({ path: 'user', equals: 'ada' })], [], 'nothing is scanned')
   t.equal(index.status().runs, 1, 'the run is not taken for a damaged one')
   await index.close()
@@ -173,7 +184,7 @@ function forgeRuns (folder, random) {
     const run = takeApart(fs.readFileSync(`${folder}/${name}`))
     for (let left = 30; left > 0; left--) {
       // The seqs come first.
-      const at = 4 * random(random(2) === 0 ? run.footer.records : run.data.length / 4)
+      const at = 4 * random((random(2) === 0 ? run.footer.seqTable + 32 : run.data.length) / 4)
       const word = run.data.readUInt32LE(at)
       run.data.writeUInt32LE([word + 1, word - 1, word ^ 1 << random(32), random(2 ** 32)][random(4)] >>> 0, at)
     }
