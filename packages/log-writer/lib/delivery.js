@@ -99,8 +99,11 @@ class Delivery {
   settledCount = 0
   failureCount = 0
   replacedCount = 0
-  /** If a log was given up that had records which were not synced: why; until somebody who syncs is told. */
-  #unsynced = /** @type {{ log: Log, err: LogError } | null} */ (null)
+  /**
+   * The logs, by file, that were given up with records which were not synced: why; until somebody who syncs is told.
+   * @type {Map<string | Log, LogError>}
+   */
+  #unsynced = new Map()
   /** Resolves the property `replacedBy` of the log that is being given up. @type {(log: Log | null) => void} */
   #tellNext = () => {}
   divertedCount = 0
@@ -400,16 +403,16 @@ class Delivery {
     if (since === undefined || durable === undefined || Number(durable.value) >= Number(since.value)) return
     const message = `${filename} was given up (${reasonOf(cause)}) before all that it has was on stable storage: a power cut ` +
       'may take its last records. Open it again and sync it'
-    this.#unsynced = { log, err: new LogError('ERR_LOG_POISONED', message, { cause, path: filename }) }
+    this.#unsynced.set(fileOf(log), new LogError('ERR_LOG_POISONED', message, { cause, path: filename }))
   }
 
   /** The log that is written now is synced. @returns {LogError | null}  what it says nothing of; told once */
   #takeUnsynced () {
-    if (this.#unsynced === null) return null
-    const { log, err } = this.#unsynced
-    this.#unsynced = null
     // Who opens the same file again writes what was not synced once more.
-    return this.#state === 'open' && log.filename === this.log.filename ? null : err
+    if (this.#state === 'open') this.#unsynced.delete(fileOf(this.log))
+    const [err = null] = this.#unsynced.values()
+    this.#unsynced.clear()
+    return err
   }
 
   /** For whoever reads the log that is given up, such as a forwarder. */
@@ -536,6 +539,11 @@ class Delivery {
     if (this.#isOwned) this.log.close(cb)
     else cb(null)
   }
+}
+
+/** What is the same of two logs of one file. @param {Log} log */
+function fileOf (log) {
+  return log.filename ?? log
 }
 
 exports.Delivery = Delivery

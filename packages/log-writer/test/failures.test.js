@@ -199,3 +199,28 @@ tape('a record that the log refuses is dropped, the others are written', async (
   await writer.close()
   await log.close()
 })
+
+tape('of two logs that were given up before they were synced, the one whose file is not opened again is told of', async (t) => {
+  let failing = null
+  const disk = new SimulatedDisk({ decide: ({ name, path }) => name === 'sync' && path === failing ? { losesPages: true } : undefined })
+  const openLog = (file) => OffsetLog(file, { codec: lines, storage: disk.storage })
+  const replace = () => {
+    failing = null
+    return openLog('/b')
+  }
+  const writer = LogWriter(openLog('/a'), { onReport: () => {}, replace })
+  writer.write({ n: 0 })
+  await writer.flush()
+  for (const [index, file] of ['/a', '/b'].entries()) {
+    failing = file
+    writer.write({ n: index + 1 }, 'fatal')
+    writer.write({ n: index + 10 })
+    await until(() => writer.counters().replaced > index)
+    await writer.flush({ sync: false })
+  }
+  const err = await writer.flush().catch((err) => err)
+  t.deepEqual([err?.code, err?.path], ['ERR_LOG_POISONED', '/a'], 'a power cut may take the last records of it')
+  await writer.flush()
+  await writer.close()
+  await writer.log.close()
+})
