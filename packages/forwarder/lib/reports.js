@@ -16,9 +16,9 @@ const { rethrowAsync } = require('@millrace/flow')
  *   a record was set aside. `seq` is the first record that may be one of the `count` refused ones
  * @typedef {{ what: 'skipped', message: string, from: number, to: number, records: number | null }} SkippedReport  the
  *   log no longer has what came next, because of its limits or of damage. The records between the seqs `from` and `to`
- *   were not forwarded: `records` says how many, or is null if some were dropped before the backlog was counted. If
- *   nothing was forwarded before, `from` is just below where the log began when the cursor was made, or -1. If the log
- *   is damaged at its end, `to` is `from`: nobody knows yet where it goes on
+ *   were not forwarded: `records` says how many, or is null if nobody has counted them; then there may have been none.
+ *   If nothing was forwarded before, `from` is just below where the log began when the cursor was made, or -1. If the
+ *   log is damaged at its end, `to` is `from`: nobody knows yet where it goes on
  * @typedef {{ what: 'target', message: string, from: number, to: number }} TargetReport  the sink no longer has what it
  *   accepted, as a target of `ship` that was reset: the forwarder goes on after the seq `to`
  * @typedef {{ what: 'stopped', message: string, error: Error }} StoppedReport  a shipper has stopped, because nothing

@@ -37,7 +37,8 @@ class Skips {
   /** @type {(from: number, to: number, records: number | null, why: string) => void} */
   tell (from, to, records, why) {
     this.count++
-    const what = records === null ? 'records' : `${records} records`
+    // An unknown number may be none: of what the log has dropped nobody can tell where its last record was.
+    const what = records === null ? 'any records' : `${records} records`
     const message = `${what}${describePlace(from, to)} were not forwarded: ${why}`
     this.#reporter.tell({ what: 'skipped', message, from, to, records })
   }

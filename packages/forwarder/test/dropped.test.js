@@ -234,3 +234,18 @@ tape('dropped: a cursor that does not say where it began is read as before', asy
   t.deepEqual([all, reports], [range(0, 20), []])
   await log.close()
 })
+
+tape('dropped: if only what was forwarded may have been there, the report does not say that something is missing', async (t) => {
+  const log = openLog(newPath('log'))
+  const path = newPath('cursor')
+  await fill(log, 10, 0)
+  const before = await forwardAll(log, { path })
+  await log.roll()
+  await fill(log, 1, 10)
+  await dropHeld(log)
+  const { all, reports: [report, ...others] } = await forwardAll(log, { path })
+  t.deepEqual([...before.all, ...all], range(0, 11), 'nothing is')
+  t.deepEqual([report.what, report.records, others], ['skipped', null, []])
+  t.match(report.message, /^any records between /)
+  await log.close()
+})
