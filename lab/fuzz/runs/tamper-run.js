@@ -4,7 +4,7 @@
 const { mutateBytes } = require('../mutate-bytes')
 const { hostileNumber } = require('../numbers')
 const { pickWeighted } = require('../../torture/seeded')
-const { GROUP_SIZE, LIST, PAGE_SIZE, WORD_SIZE, entrySizeOf } = require('../../../packages/index/lib/run-format')
+const { GROUP_SIZE, PAGE_SIZE, WORD_SIZE, headSizeOf } = require('../../../packages/index/lib/run-format')
 const { endOfTable } = require('../../../packages/index/lib/seqs')
 const { putTogether, takeApart } = require('../../../packages/index/test/run-bytes')
 
@@ -164,8 +164,8 @@ function readWord ({ data }, at) {
 /** @type {(random: Random, run: Opened, value: number) => number} */
 function chooseWord (random, { data, footer }, value) {
   const records = Number(footer?.records) || 0
-  const ends = [records, records - 1, data.length, 0, 0xffffffff, LIST]
-  const choices = [...ends, value ^ 1 << random(32), value + 1, value - 1, LIST | random(data.length), random(2 ** 32)]
+  const ends = [records, records - 1, data.length, 0, 0xffffffff, 0x80000000]
+  const choices = [...ends, value ^ 1 << random(32), value + 1, value - 1, 2 * random(data.length) + 1, random(2 ** 32)]
   return choices[random(choices.length)] >>> 0
 }
 
@@ -188,20 +188,24 @@ function forgeSeqs (random, run) {
   changeWord(random, run, seqTable + random(Math.min(words, 2 ** 20)) * WORD_SIZE)
 }
 
-/** An entry of a directory, or a fence. @type {(random: Random, run: Opened) => void} */
+/** Where the parts of a group are. @type {(run: Opened, section: any, group: number) => any} */
+function findGroup (run, section, group) {
+  const groups = Math.ceil(section.count / GROUP_SIZE)
+  const word = readWord(run, section.fences + (groups + group) * WORD_SIZE) ?? 0
+  const count = Math.min(GROUP_SIZE, section.count - group * GROUP_SIZE)
+  const start = section.start + word - word % WORD_SIZE
+  return { start, count, references: start + count * headSizeOf(section), size: word % WORD_SIZE + 1 }
+}
+
+/** What a key has, or a fence. @type {(random: Random, run: Opened) => void} */
 function forgeEntry (random, run) {
   const section = chooseKeys(random, run)
   if (section === undefined) return
   const groups = Math.ceil(section.count / GROUP_SIZE)
+  const { start, count, references, size } = findGroup(run, section, random(groups))
   const isFence = random(4) === 0
-  const group = random(groups)
-  const place = readWord(run, section.fences + (groups + group) * WORD_SIZE) ?? 0
-  const entries = Math.min(GROUP_SIZE, section.count - group * GROUP_SIZE)
-  const entrySize = entrySizeOf(section)
-  const at = isFence
-    ? section.fences + random(2 * groups) * WORD_SIZE
-    : section.start + place + random(entries) * entrySize + random(entrySize / WORD_SIZE) * WORD_SIZE
-  changeWord(random, run, at)
+  const words = Math.ceil((references + count * size - start) / WORD_SIZE)
+  changeWord(random, run, isFence ? section.fences + random(2 * groups) * WORD_SIZE : start + random(words) * WORD_SIZE)
 }
 
 /** The form, the count or the first ordinals of a list. @type {(random: Random, run: Opened) => void} */
@@ -210,11 +214,12 @@ function forgeList (random, run) {
   if (section === undefined) return
   /** @type {number[]} */
   const places = []
-  const end = Math.min(section.fences, run.data.length - WORD_SIZE)
-  for (let at = section.start; at < end; at += WORD_SIZE) {
-    const word = run.data.readUInt32LE(at)
-    const place = section.start + (word & LIST - 1)
-    if (word >= LIST && place < section.fences) places.push(place)
+  const { count, references, size } = findGroup(run, section, random(Math.ceil(section.count / GROUP_SIZE)))
+  for (let index = 0; index < count; index++) {
+    const at = references + index * size
+    const reference = at + size <= run.data.length ? run.data.readUIntLE(at, size) : 0
+    const place = section.start + (reference >>> 1)
+    if (reference % 2 === 1 && place < section.fences) places.push(place)
   }
   if (places.length === 0) return
   const list = places[random(places.length)]

@@ -3,7 +3,7 @@
 // not make a reader fail, loop, or take memory that the file does not have.
 
 const {
-  DOUBLE_SIZE, DamagedRun, FORMAT, GROUP_SIZE, PAGE_SIZE, WORD_SIZE, entrySizeOf
+  DOUBLE_SIZE, DamagedRun, FORMAT, GROUP_SIZE, PAGE_SIZE, WORD_SIZE, headSizeOf
 } = require('./run-format')
 const { endOfTable } = require('./seqs')
 
@@ -62,7 +62,7 @@ function isOfKeys (section, dataSize) {
   const isKnown = isPlace(start, WORD_SIZE) && isPlace(fences, WORD_SIZE) && isCount(size) && isCount(count) &&
     typeof hasIds === 'boolean'
   const isInside = start + size === fences && fences + 2 * Math.ceil(count / GROUP_SIZE) * WORD_SIZE <= dataSize
-  return isKnown && isInside && count * entrySizeOf(section) <= size
+  return isKnown && isInside && count * (headSizeOf(section) + 1) <= size
 }
 
 /** @type {(section: any, dataSize: number) => boolean} */

@@ -6,10 +6,11 @@
 //   - the ordinals of odd records, 4 bytes each;
 //   - the seqs of records in the range that were deleted when the run was made, as doubles: an older copy of the log,
 //     which has them, needs another run;
-//   - for each path its keys, in groups of up to GROUP_SIZE. Before each group are the lists of its keys. An entry is
-//     the short hash, the ordinal of the only record, or the distance of a list from the section's start with the bit
-//     LIST, and in a section that has ids the id: of the long hash of all values the half `low`, as the short hash
-//     tells the other one. After the last group are the fences: the first hash of each group, then the place of each;
+//   - for each path its keys, in groups of up to GROUP_SIZE. Before each group are the lists of its keys. In it are the
+//     short hashes; then, in a section that has ids, the ids: of the long hash of all values the half `low`, as the
+//     short hash tells the other one; then the references, in as many bytes each as the group needs: twice the ordinal
+//     of the only record, or 1 and twice the distance of a list from the section's start. After the last group are the
+//     fences: the first hash of each group, then its place, a multiple of 4, and one less than the size of a reference;
 //   - for each path with ranges its numbers, and its times, ascending: chunks of up to GROUP_SIZE doubles and as many
 //     ordinals; after the last one the first value of each chunk;
 // - the CRC-32 of each page;
@@ -21,14 +22,13 @@
 
 const PAGE_SIZE = 4096
 const GROUP_SIZE = 256
-const ENTRY_SIZE = 8
-const ID_ENTRY_SIZE = 12
 const WORD_SIZE = 4
 const DOUBLE_SIZE = 8
-const LIST = 0x80000000
+/** A reference is that of a list. */
+const LIST = 1
 const MAGIC = Buffer.from('MRINDEX1')
 const TRAILER_SIZE = 16
-const FORMAT = 5
+const FORMAT = 6
 const RUN_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run$/
 const UNFINISHED_NAME = /^\d{16}-\d{16}-[0-9a-f]{12}\.run\.new$/
 /** Codes of a file or a folder that is not there. */
@@ -46,7 +46,7 @@ const RUN_SIZE_MAX = 2 ** 30
  * @property {number} size  from the start to the fences
  * @property {number} count  of entries
  * @property {number} fences  where they are
- * @property {boolean} hasIds  whether entries have ids. A list says whether there is one: values of several long hashes
+ * @property {boolean} hasIds  whether keys have ids. A list says whether there is one: values of several long hashes
  *   have none, and so may have a list of a single record
  *
  * @typedef {object} ValueSection
@@ -81,9 +81,9 @@ const RUN_SIZE_MAX = 2 ** 30
  * @property {number} checksum  of the checksums
  */
 
-/** @param {Pick<KeySection, 'hasIds'>} section */
-function entrySizeOf ({ hasIds }) {
-  return hasIds ? ID_ENTRY_SIZE : ENTRY_SIZE
+/** What a key has before its reference. @param {Pick<KeySection, 'hasIds'>} section */
+function headSizeOf ({ hasIds }) {
+  return hasIds ? 2 * WORD_SIZE : WORD_SIZE
 }
 
 /** A page that is not what was written. */
@@ -99,7 +99,6 @@ function checkOrder (before, value, end) {
 
 exports.PAGE_SIZE = PAGE_SIZE
 exports.GROUP_SIZE = GROUP_SIZE
-exports.ID_ENTRY_SIZE = ID_ENTRY_SIZE
 exports.WORD_SIZE = WORD_SIZE
 exports.DOUBLE_SIZE = DOUBLE_SIZE
 exports.LIST = LIST
@@ -114,4 +113,4 @@ exports.FOOTER_SIZE_MAX = FOOTER_SIZE_MAX
 exports.RUN_SIZE_MAX = RUN_SIZE_MAX
 exports.DamagedRun = DamagedRun
 exports.checkOrder = checkOrder
-exports.entrySizeOf = entrySizeOf
+exports.headSizeOf = headSizeOf

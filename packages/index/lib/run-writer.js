@@ -10,7 +10,7 @@ const { crc32 } = require('@millrace/framing')
 const { STEP_WORK } = require('./pace')
 const { BLOCK_COUNT, IN_ENTRY, writeFew, writeMany, writeSome } = require('./posting-list')
 const {
-  DOUBLE_SIZE, FORMAT, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE, entrySizeOf
+  DOUBLE_SIZE, FORMAT, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE
 } = require('./run-format')
 
 /** Bytes that wait in memory to be written. */
@@ -170,13 +170,12 @@ class KeyWriter {
   #hasIds
   #start
   #count = 0
-  /** Of a group. */
-  #entries
-  /** Words of an entry. */
-  #width
+  #shorts = new Uint32Array(GROUP_SIZE)
+  #ids = new Uint32Array(GROUP_SIZE)
+  #references = new Uint32Array(GROUP_SIZE)
   /** The first short hash of each group. @type {number[]} */
   #fences = []
-  /** Its place. @type {number[]} */
+  /** Its place, and the size of references. @type {number[]} */
   #places = []
 
   /**
@@ -189,8 +188,6 @@ class KeyWriter {
     this.#writer = writer
     this.#records = records
     this.#hasIds = hasIds
-    this.#width = entrySizeOf({ hasIds }) / WORD_SIZE
-    this.#entries = new Uint32Array(this.#width * GROUP_SIZE)
     this.#start = writer.position
   }
 
@@ -214,8 +211,9 @@ class KeyWriter {
    * @returns {number}  the place of the next key: one that several have, or any
    */
   addSingle (shorts, order, { low, ordinals, count }, from, limit) {
-    const entries = this.#entries
-    const width = this.#width
+    const groupShorts = this.#shorts
+    const ids = this.#ids
+    const references = this.#references
     const hasIds = this.#hasIds
     let size = this.#count % GROUP_SIZE
     let at = from
@@ -224,9 +222,9 @@ class KeyWriter {
       const next = at + 1 === count ? ~short : shorts[at + 1] | 0
       if (next === short) break
       const index = order[at]
-      entries[width * size] = short
-      entries[width * size + 1] = ordinals[index] | 0
-      if (hasIds) entries[width * size + 2] = low[index] | 0
+      groupShorts[size] = short
+      references[size] = ordinals[index] << 1
+      if (hasIds) ids[size] = low[index] | 0
       size++
       short = next
     }
@@ -245,11 +243,11 @@ class KeyWriter {
   add (short, ordinals, count, id) {
     const kept = this.keepsId(count) ? id : null
     const isAlone = count === 1 && (kept !== null || !this.#hasIds)
-    if (isAlone) return this.#addEntry(short, ordinals[0], kept)
+    if (isAlone) return this.#addEntry(short, 2 * ordinals[0], kept)
     const place = this.#writer.position - this.#start
     if (count <= BLOCK_COUNT) writeFew(this.#writer, ordinals, count, this.#listed(kept))
     else writeSome(this.#writer, ordinals, count, this.#records, this.#listed(kept))
-    this.#addEntry(short, LIST | place, kept)
+    this.#addEntry(short, 2 * place + LIST, kept)
   }
 
   /**
@@ -259,7 +257,7 @@ class KeyWriter {
   async addMany (short, ordinals, count, id) {
     const place = this.#writer.position - this.#start
     await writeMany(this.#writer, ordinals, count, this.#records, this.#listed(id), this.#writer.pace)
-    this.#addEntry(short, LIST | place, id)
+    this.#addEntry(short, 2 * place + LIST, id)
   }
 
   /** What a list has of an id. @param {number | null} id */
@@ -267,13 +265,12 @@ class KeyWriter {
     return id !== null && this.#hasIds ? IN_ENTRY : id
   }
 
-  /** @type {(short: number, payload: number, id: number | null) => void} */
-  #addEntry (short, payload, id) {
+  /** @type {(short: number, reference: number, id: number | null) => void} */
+  #addEntry (short, reference, id) {
     const at = this.#count % GROUP_SIZE
-    const first = at * this.#width
-    this.#entries[first] = short
-    this.#entries[first + 1] = payload
-    if (this.#hasIds) this.#entries[first + 2] = id ?? 0
+    this.#shorts[at] = short
+    this.#references[at] = reference
+    this.#ids[at] = id ?? 0
     this.#count++
     if (at + 1 === GROUP_SIZE) this.#endGroup(GROUP_SIZE)
   }
@@ -282,12 +279,16 @@ class KeyWriter {
   #endGroup (size) {
     const writer = this.#writer
     writer.align(WORD_SIZE)
-    this.#fences.push(this.#entries[0] | 0)
-    this.#places.push(writer.position - this.#start)
-    const words = size * this.#width
-    writer.makeRoom(words * WORD_SIZE)
-    putWords(writer.view, writer.filled, this.#entries, words)
-    writer.filled += words * WORD_SIZE
+    const referenceSize = sizeOfLargest(this.#references, size)
+    this.#fences.push(this.#shorts[0] | 0)
+    this.#places.push(writer.position - this.#start + referenceSize - 1)
+    writer.makeRoom(3 * size * WORD_SIZE)
+    for (const words of this.#hasIds ? [this.#shorts, this.#ids] : [this.#shorts]) {
+      putWords(writer.view, writer.filled, words, size, WORD_SIZE)
+      writer.filled += size * WORD_SIZE
+    }
+    putWords(writer.view, writer.filled, this.#references, size, referenceSize)
+    writer.filled += size * referenceSize
   }
 
   /** @returns {Promise<import('./run-format').KeySection>} */
@@ -295,6 +296,7 @@ class KeyWriter {
     const rest = this.#count % GROUP_SIZE
     if (rest > 0) this.#endGroup(rest)
     const writer = this.#writer
+    writer.align(WORD_SIZE)
     const fences = writer.position
     for (const words of [this.#fences, this.#places]) {
       await writer.addEach(words.length, 1, (index) => writer.addWord(words[index]))
@@ -303,9 +305,19 @@ class KeyWriter {
   }
 }
 
-/** @type {(view: DataView, at: number, words: Uint32Array, count: number) => void} */
-function putWords (view, at, words, count) {
-  for (let index = 0; index < count; index++) view.setInt32(at + index * WORD_SIZE, words[index] | 0, true)
+/**
+ * Puts words where each has the size: the next one is written over what is above it.
+ * @type {(view: DataView, at: number, words: Uint32Array, count: number, size: number) => void}
+ */
+function putWords (view, at, words, count, size) {
+  for (let index = 0; index < count; index++) view.setInt32(at + index * size, words[index] | 0, true)
+}
+
+/** How many bytes each word needs. @type {(words: Uint32Array, count: number) => number} */
+function sizeOfLargest (words, count) {
+  let bits = 1
+  for (let index = 0; index < count; index++) bits |= words[index]
+  return WORD_SIZE - (Math.clz32(bits) >>> 3)
 }
 
 /** Writes the numbers of one path, or the times. They come in ascending order. */

@@ -8,8 +8,7 @@ const { crc32 } = require('@millrace/framing')
 const { PostingList } = require('./posting-list')
 const { checkFooter } = require('./run-footer')
 const {
-  DOUBLE_SIZE, DamagedRun, FOOTER_SIZE_MAX, GROUP_SIZE, ID_ENTRY_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE,
-  entrySizeOf
+  DOUBLE_SIZE, DamagedRun, FOOTER_SIZE_MAX, GROUP_SIZE, LIST, MAGIC, PAGE_SIZE, TRAILER_SIZE, WORD_SIZE, headSizeOf
 } = require('./run-format')
 const { SeqReader } = require('./seqs')
 const { firstIndex } = require('./sorting')
@@ -26,11 +25,15 @@ const PAGE_SHIFT = 12
 const PAGE_MASK = PAGE_SIZE - 1
 /** So many short hashes are read at once. */
 const HASHES_AT_ONCE = 4096
+const GROUPS_AT_ONCE = HASHES_AT_ONCE / GROUP_SIZE
+const KEY_SIZE_MAX = 3 * WORD_SIZE
+const WORD_BITS = 32
 /** For one read, which ends in the turn of the event loop in which it began. */
-const READ = Buffer.allocUnsafeSlow(HASHES_AT_ONCE * ID_ENTRY_SIZE + PAGE_SIZE)
+const READ = Buffer.allocUnsafeSlow(HASHES_AT_ONCE * KEY_SIZE_MAX + PAGE_SIZE)
 
 /**
  * @typedef {import('./run-format').Footer} Footer
+ * @typedef {{ shorts: Uint32Array, places: Uint32Array, sizes: Uint32Array }} Fences  `sizes`: of references
  * @typedef {import('./run-format').KeySection} KeySection
  * @typedef {import('./run-format').ValueSection} ValueSection
  * @typedef {import('@millrace/block-file').Storage} Storage
@@ -115,7 +118,7 @@ class Run {
   #cache
   /** Of its pages in the cache; 0 if one is not there. None before the first one. */
   #places = new Int32Array(0)
-  /** By path, once they are needed. @type {Array<{ shorts: Uint32Array, places: Uint32Array } | undefined>} */
+  /** By path, once they are needed. @type {Array<Fences | undefined>} */
   #fences = []
   /** @type {Uint32Array | null} */
   #odd = null
@@ -284,17 +287,16 @@ class Run {
     const { shorts, places } = this.#fencesOf(slot)
     const group = findGroup(shorts, short)
     if (group < 0) return -1
-    const size = group === shorts.length - 1 ? count - group * GROUP_SIZE : GROUP_SIZE
-    const entries = start + places[group]
-    const entrySize = entrySizeOf(section)
+    const size = keysIn(section, group)
+    const hashes = start + places[group]
     let [low, high] = [0, size - 1]
     // Hashes are spread evenly, so where one is can be guessed, nearly always to within a few entries.
     const first = shorts[group]
     const spread = (group === shorts.length - 1 ? HASHES : shorts[group + 1]) - first
     let middle = Math.min(high, Math.floor((short - first) / spread * size))
     for (let step = 1; low <= high; step *= 2) {
-      const found = this.wordAt(entries + middle * entrySize)
-      if (found === short) return this.#payload(section, entries + middle * entrySize)
+      const found = this.wordAt(hashes + middle * WORD_SIZE)
+      if (found === short) return this.#read(slot, group, middle)
       const isBelow = found < short
       if (isBelow) low = middle + 1
       else high = middle - 1
@@ -304,13 +306,28 @@ class Run {
     return -1
   }
 
-  /** What an entry has. @type {(section: KeySection, offset: number) => number | PostingList} */
-  #payload ({ start, hasIds }, offset) {
-    const payload = this.wordAt(offset + WORD_SIZE)
-    const id = hasIds ? this.wordAt(offset + 2 * WORD_SIZE) : null
-    const found = payload < LIST ? payload : new PostingList(this, start + payload - LIST, id)
+  /** What a key of a group has. @type {(slot: number, group: number, index: number) => number | PostingList} */
+  #read (slot, group, index) {
+    const section = this.footer.keys[slot]
+    const { places, sizes } = this.#fencesOf(slot)
+    const count = keysIn(section, group)
+    const offset = section.start + places[group]
+    const id = section.hasIds ? this.wordAt(offset + (count + index) * WORD_SIZE) : null
+    const reference = this.#bytesAt(offset + count * headSizeOf(section) + index * sizes[group], sizes[group])
+    const isList = (reference & LIST) === LIST
+    const found = isList ? new PostingList(this, section.start + (reference >>> 1), id) : reference >>> 1
     this.foundId = typeof found === 'number' ? id : found.id
     return found
+  }
+
+  /** A number of up to four bytes. @type {(offset: number, size: number) => number} */
+  #bytesAt (offset, size) {
+    const shift = offset % WORD_SIZE * 8
+    const at = offset - offset % WORD_SIZE
+    const unused = WORD_BITS - 8 * size
+    let word = this.wordAt(at) >>> shift
+    if (shift > unused) word |= this.wordAt(at + WORD_SIZE) << WORD_BITS - shift
+    return (word & -1 >>> unused) >>> 0
   }
 
   /** @param {number} slot */
@@ -321,24 +338,19 @@ class Run {
     const { size, count, fences } = section
     const groups = Math.ceil(count / GROUP_SIZE)
     const words = this.#words(fences, 2 * groups)
-    const places = words.subarray(groups)
+    const places = words.subarray(groups).map((word) => word - word % WORD_SIZE)
+    const sizes = words.subarray(groups).map((word) => word % WORD_SIZE + 1)
     places.forEach((place, group) => {
-      const groupSize = Math.min(GROUP_SIZE, count - group * GROUP_SIZE) * entrySizeOf(section)
-      if (place % WORD_SIZE !== 0 || place + groupSize > size) throw new DamagedRun('a group that is not in its section')
+      const end = place + keysIn(section, group) * (headSizeOf(section) + sizes[group])
+      if (end > size) throw new DamagedRun('a group that is not in its section')
     })
-    return (this.#fences[slot] = { shorts: words.subarray(0, groups), places })
+    return (this.#fences[slot] = { shorts: words.subarray(0, groups), places, sizes })
   }
 
   /** The short hash of one of the keys of a path. @type {(slot: number, index: number) => number} */
   hashAt (slot, index) {
-    return this.wordAt(this.#entryAt(slot, index))
-  }
-
-  /** @type {(slot: number, index: number) => number} */
-  #entryAt (slot, index) {
-    const section = this.footer.keys[slot]
     const place = this.#fencesOf(slot).places[Math.floor(index / GROUP_SIZE)]
-    return section.start + place + index % GROUP_SIZE * entrySizeOf(section)
+    return this.wordAt(this.footer.keys[slot].start + place + index % GROUP_SIZE * WORD_SIZE)
   }
 
   /**
@@ -348,38 +360,42 @@ class Run {
    */
   readHashes (slot, index, target) {
     const section = this.footer.keys[slot]
-    const { count } = section
-    const { places } = this.#fencesOf(slot)
-    const entrySize = entrySizeOf(section)
-    const offset = this.#entryAt(slot, index)
-    let group = Math.floor(index / GROUP_SIZE)
-    let end = (group + 1) * GROUP_SIZE
+    const { places, sizes } = this.#fencesOf(slot)
+    const keySize = headSizeOf(section)
+    const from = Math.floor(index / GROUP_SIZE)
+    let to = from + 1
     // Groups whose lists are elsewhere are adjacent.
-    while (end < count && places[group + 1] === places[group] + GROUP_SIZE * entrySize) {
-      group++
-      end += GROUP_SIZE
-    }
-    const read = Math.min(end - index, count - index, target.length, HASHES_AT_ONCE)
-    const first = offset >>> PAGE_SHIFT
-    const last = offset + read * entrySize - 1 >>> PAGE_SHIFT
+    const isNext = () => places[to] === places[to - 1] + GROUP_SIZE * (keySize + sizes[to - 1])
+    while (to < places.length && to < from + GROUPS_AT_ONCE && isNext()) to++
+    const start = section.start + places[from]
+    const end = section.start + places[to - 1] + keysIn(section, to - 1) * WORD_SIZE
+    const first = start >>> PAGE_SHIFT
+    const last = end - 1 >>> PAGE_SHIFT
     if (!this.isOpen || last >= this.footer.dataSize / PAGE_SIZE) throw new DamagedRun(`there is no page ${last}`)
     const bytes = READ.subarray(0, (last + 1 - first) * PAGE_SIZE)
     this.#readPages(first, bytes)
-    for (let at = 0; at < read; at++) target[at] = bytes.readUInt32LE((offset & PAGE_MASK) + at * entrySize)
+    let read = 0
+    for (let group = from; group < to; group++) {
+      const hashes = section.start + places[group] - first * PAGE_SIZE
+      const count = keysIn(section, group)
+      for (let at = group === from ? index % GROUP_SIZE : 0; at < count && read < target.length; at++) {
+        target[read++] = bytes.readUInt32LE(hashes + at * WORD_SIZE)
+      }
+    }
     return read
   }
 
   /** Takes the next key of a path. @param {KeyCursor} cursor */
   readKey (cursor) {
-    const section = this.footer.keys[cursor.slot]
-    const { size, count } = section
+    const { size, count } = this.footer.keys[cursor.slot]
     if (cursor.index === count) {
       cursor.short = Infinity
       return
     }
-    const offset = this.#entryAt(cursor.slot, cursor.index++)
-    const short = this.wordAt(offset)
-    const found = this.#payload(section, offset)
+    const { slot, index } = cursor
+    cursor.index++
+    const short = this.hashAt(slot, index)
+    const found = this.#read(slot, Math.floor(index / GROUP_SIZE), index % GROUP_SIZE)
     // Lists that share bytes could have more ordinals than any file.
     if (typeof found !== 'number') cursor.listed += found.sizeMin
     if (short <= cursor.short || cursor.listed > size) throw new DamagedRun('keys that are out of order')
@@ -428,6 +444,11 @@ class Run {
     this.#places.fill(0)
     await promisesOf(this.#handle).close().catch(() => {})
   }
+}
+
+/** How many are in a group. @type {(section: KeySection, group: number) => number} */
+function keysIn ({ count }, group) {
+  return Math.min(GROUP_SIZE, count - group * GROUP_SIZE)
 }
 
 /**

@@ -88,21 +88,25 @@ for (const [name, edit] of Object.entries(FOOTERS)) {
   })
 }
 
-/** Where the entries of the first group of the keys of `type` are, which have ids. */
+/** Where the first group of the keys of `type` is, which have ids, and its references. */
 function findEntries ({ data, footer: { keys: [{ start, fences, count }] } }) {
-  const entries = start + data.readUInt32LE(fences + 4)
-  const words = Array.from({ length: count }, (_, index) => data.readUInt32LE(entries + 12 * index + 4))
-  const lists = words.filter((word) => word >= 2 ** 31).map((word) => start + word - 2 ** 31)
-  return { fences, entries, lists }
+  const word = data.readUInt32LE(fences + 4)
+  const entries = start + word - word % 4
+  const size = word % 4 + 1
+  const references = Array.from({ length: count }, (_, index) => entries + 8 * count + size * index)
+  const found = references.map((at) => data.readUIntLE(at, size))
+  const lists = found.filter((reference) => reference % 2 === 1).map((reference) => start + (reference - 1) / 2)
+  return { fences, entries, references, size, lists }
 }
 
 const DATA = {
-  'a group at half a word': (run) => {
-    const { fences } = findEntries(run)
-    run.data.writeUInt32LE(run.data.readUInt32LE(fences + 4) + 2, fences + 4)
-  },
+  'a group whose references are of another size': (run) => { run.data[findEntries(run).fences + 4] ^= 3 },
   'a group outside of its section': (run) => run.data.writeUInt32LE(2 ** 31, findEntries(run).fences + 4),
-  'a list outside of the data': (run) => run.data.writeUInt32LE(2 ** 32 - 1, findEntries(run).entries + 4),
+  'a list outside of the data': (run) => {
+    const { fences, references: [first] } = findEntries(run)
+    run.data[fences + 4] |= 3
+    run.data.writeUInt32LE(2 ** 32 - 1, first)
+  },
   'lists of no known form': (run) => { for (const list of findEntries(run).lists) run.data[list] = 3 },
   'lists of more ordinals than are read at once': (run) => {
     for (const list of findEntries(run).lists) {
@@ -146,10 +150,9 @@ tape('hostile: lists that share their bytes do not make a merge endless', async 
   const log = await makeIndexed()
   for (const file of log.disk.list()) {
     const run = takeApart(log.disk.read(file))
-    const { entries, lists } = findEntries(run)
-    const { keys: [{ start, count }] } = run.footer
-    const word = 2 ** 31 + lists[0] - start
-    for (let index = 0; index < count; index++) run.data.writeUInt32LE(word, entries + 12 * index + 4)
+    const { entries, references, size, lists } = findEntries(run)
+    const { keys: [{ start }] } = run.footer
+    for (const at of references) run.data.writeUIntLE(2 * (lists[0] - start) + 1, at, size)
     // As if each had all records.
     run.data.fill(1, lists[0] + 2, entries)
     run.data[lists[0]] &= 0xf
