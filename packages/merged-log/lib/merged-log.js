@@ -106,8 +106,10 @@ class Log {
     const { storage, segmented } = this.#options
     const found = await list(this.filename, storage)
     const fresh = found.filter((number) => this.#slots.every(({ slot }) => slot !== number))
+    // The signal is for the open of this log.
+    const options = this.#lifecycle.hasOpened ? { ...segmented, signal: undefined } : segmented
     for (const slot of fresh) {
-      const log = SegmentedLog(slotPath(this.filename, slot), segmented)
+      const log = SegmentedLog(slotPath(this.filename, slot), options)
       try {
         await log.ready()
       } catch (err) {

@@ -194,9 +194,12 @@ class Log {
     return this.#pass('roll', cb)
   }
 
-  /** Another log with the same options, in a slot of the same folder. Close this one first. @returns {Log} */
+  /**
+   * Another log with the same options, but for `signal`, in a slot of the same folder. Close this one first.
+   * @returns {Log}
+   */
   openAgain () {
-    return new Log(this.filename, this.#given)
+    return new Log(this.filename, { ...this.#given, signal: undefined })
   }
 
   /**

@@ -122,3 +122,22 @@ tape('merged log: a new slot that cannot be opened takes no other one with it, a
   process.off('warning', note)
   await Promise.all([merged, ...slots].map((log) => log.close()))
 })
+
+tape('merged log: a signal that is aborted after the open keeps no new slot away', async (t) => {
+  const folder = newPath('slots')
+  const controller = new AbortController()
+  const { signal } = controller
+  const first = openSlot(fileStorage, { slots: 2, signal }, folder)
+  await first.append({ n: 1 })
+  const merged = MergedLog(folder, { codec: jsonCodec, signal })
+  await merged.ready()
+  controller.abort()
+  const second = openSlot(fileStorage, { slots: 2 }, folder)
+  await second.append({ n: 2 })
+  await until(async () => await merged.count() === 2)
+  await first.close()
+  const again = first.openAgain()
+  await again.append({ n: 3 })
+  t.equal(again.slot, 0, 'and a log that is opened again is opened')
+  await Promise.all([merged, again, second].map((log) => log.close()))
+})

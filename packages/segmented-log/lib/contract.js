@@ -50,8 +50,8 @@
 /**
  * @template [T=any]
  * @typedef {object} Again
- * @property {() => SegmentedLog<T>} openAgain  Opens another log in the same folder with the same options, in place of
- *   one that was closed.
+ * @property {() => SegmentedLog<T>} openAgain  Opens another log in the same folder with the same options, but for
+ *   `signal` and `errorIfExists`, in place of one that was closed.
  */
 
 /**

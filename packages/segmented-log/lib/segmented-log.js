@@ -222,9 +222,12 @@ class Log extends BaseLog {
     log.#retention.setMaxSize(maxSize)
   }
 
-  /** Another log in the same folder, with the same options. Close this one first. @returns {Log} */
+  /**
+   * Another log in the same folder, with the same options but for those of the first open. Close this one first.
+   * @returns {Log}
+   */
   openAgain () {
-    return new Log(this.filename, this.#given)
+    return new Log(this.filename, { ...this.#given, signal: undefined, errorIfExists: undefined })
   }
 
   /** Seals the newest segment, if it has a record, and begins the next one. @type {(cb?: NodeCallback<void>) => any} */

@@ -303,3 +303,15 @@ tape('close: readers that want to go on fail, and open no file any more, even if
     t.deepEqual(opened, [])
   }
 })
+
+tape('segmented: openAgain asks no more what was asked of the first open', async (t) => {
+  const controller = new AbortController()
+  const log = SegmentedLog(newPath('logs'), { codec: jsonCodec, signal: controller.signal, errorIfExists: true })
+  await log.append({ n: 1 })
+  controller.abort()
+  await log.close()
+  const again = log.openAgain()
+  await again.append({ n: 2 })
+  t.equal(await again.count(), 2)
+  await again.close()
+})
