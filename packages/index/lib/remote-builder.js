@@ -44,6 +44,50 @@ const DOUBTS_MAX = 8
 
 let ownerCount = 0
 
+/** Hears what one port says for all who use it: a listener of each would be taken for a leak once there are many. */
+class Audience {
+  /** @type {WeakMap<Port, Audience>} */
+  static #audiences = new WeakMap()
+  #port
+  /** @type {Set<RemoteBuilder>} */
+  #builders = new Set()
+  /** @type {Array<[event: string, listener: (value: any) => void]>} */
+  #listeners
+
+  /** @param {Port} port */
+  constructor (port) {
+    this.#port = port
+    /** @type {(tell: (builder: RemoteBuilder, value: any) => void) => (value: any) => void} */
+    const toEach = (tell) => (value) => { for (const builder of this.#builders) tell(builder, value) }
+    this.#listeners = [
+      ['message', toEach((builder, message) => builder.hear(message))],
+      ['messageerror', toEach((builder, err) => builder.fail('sent what cannot be read', err))],
+      ['error', toEach((builder, err) => builder.fail('has failed', err))],
+      ['exit', toEach((builder, code) => builder.fail(`has ended, with the code ${code}`))],
+      ['close', toEach((builder) => builder.fail('has closed its port'))]
+    ]
+  }
+
+  /** @param {Port} port */
+  static of (port) {
+    const known = this.#audiences.get(port) ?? new Audience(port)
+    this.#audiences.set(port, known)
+    return known
+  }
+
+  /** @param {RemoteBuilder} builder */
+  join (builder) {
+    if (this.#builders.size === 0) for (const [event, listener] of this.#listeners) this.#port.on(event, listener)
+    this.#builders.add(builder)
+  }
+
+  /** @param {RemoteBuilder} builder */
+  leave (builder) {
+    if (!this.#builders.delete(builder) || this.#builders.size > 0) return
+    for (const [event, listener] of this.#listeners) this.#port.off(event, listener)
+  }
+}
+
 class RemoteBuilder {
   #port
   #host
@@ -64,8 +108,6 @@ class RemoteBuilder {
   #progress = 0
   #idleBeats = 0
   #doubts = 0
-  /** @type {Array<[event: string, listener: (value: any) => void]>} */
-  #listeners
   /** Why it is not asked any more. @type {LogError | null} */
   failure = null
 
@@ -79,20 +121,13 @@ class RemoteBuilder {
     this.#port = port
     this.#host = host
     this.#tuning = { recordsMax, hashBits, cachedPages, silenceMs, idleBeatsMax }
-    this.#listeners = [
-      ['message', (message) => this.#onMessage(message)],
-      ['messageerror', (err) => this.#fail('sent what cannot be read', err)],
-      ['error', (err) => this.#fail('has failed', err)],
-      ['exit', (code) => this.#fail(`has ended, with the code ${code}`)],
-      ['close', () => this.#fail('has closed its port')]
-    ]
   }
 
   /** Asks the builder to open the log, which is open here. */
   open () {
     if (this.#isClosed) return
-    if (this.#port.threadId === -1) return this.#fail('had ended before the log was opened')
-    for (const [event, listener] of this.#listeners) this.#port.on(event, listener)
+    if (this.#port.threadId === -1) return this.fail('had ended before the log was opened')
+    Audience.of(this.#port).join(this)
     // It must not keep the process running.
     this.#port.unref?.()
     this.#tell('open')
@@ -134,7 +169,7 @@ class RemoteBuilder {
 
   /** What it gave is not right, as while it has not seen that the log was compacted. @param {Error} [cause] */
   doubt (cause) {
-    if (++this.#doubts >= DOUBTS_MAX) this.#fail('does not read the same records', cause)
+    if (++this.#doubts >= DOUBTS_MAX) this.fail('does not read the same records', cause)
   }
 
   /** A block is filled, or written, by others. @param {Block} block */
@@ -177,7 +212,7 @@ class RemoteBuilder {
     if (this.#isClosed) return
     this.abandon()
     this.#isClosed = true
-    for (const [event, listener] of this.#listeners) this.#port.off(event, listener)
+    Audience.of(this.#port).leave(this)
     this.#tell('end')
   }
 
@@ -206,7 +241,7 @@ class RemoteBuilder {
   #watch () {
     clearTimeout(this.#timer)
     const { silenceMs } = this.#tuning
-    const fail = () => this.#fail(`has said nothing for ${silenceMs} ms`)
+    const fail = () => this.fail(`has said nothing for ${silenceMs} ms`)
     // If this thread was busy, or the whole process was stopped for a while, what the builder says then comes first.
     const wait = (/** @type {() => void} */ then) => { this.#timer = setTimeout(then, silenceMs / 2).unref() }
     wait(() => wait(() => {
@@ -225,13 +260,13 @@ class RemoteBuilder {
   }
 
   /** @param {any} message */
-  #onMessage (message) {
+  hear (message) {
     if (message?.millrace !== TAG) return
     // It listens from now on; what was sent before may be lost.
     if (message.kind === 'hello') return this.#isOpen || this.failure !== null ? undefined : this.#tell('open')
     if (message.owner !== this.#owner) return
     if (message.kind === 'opened') return this.#onOpened(message)
-    if (message.kind === 'failed') return this.#fail(message.why)
+    if (message.kind === 'failed') return this.fail(message.why)
     if (message.id !== this.#jobId || this.#job === null) return
     if (message.kind === 'alive') return this.#onAlive(message.progress)
     if (message.trouble) this.#onTrouble(message.trouble, this.#job)
@@ -246,7 +281,7 @@ class RemoteBuilder {
   #onAlive (progress) {
     if (progress !== this.#progress) this.#idleBeats = 0
     else if (++this.#idleBeats >= this.#tuning.idleBeatsMax) {
-      return this.#fail(`is alive, but has got no further for ${this.#idleBeats} s`)
+      return this.fail(`is alive, but has got no further for ${this.#idleBeats} s`)
     }
     this.#progress = progress
     this.#watch()
@@ -256,11 +291,11 @@ class RemoteBuilder {
   async #onOpened ({ folder, place, codec, compiles }) {
     const own = this.#host
     if (folder !== path.resolve(own.folder) && place !== await findPlace(own)) {
-      return this.#fail(`has opened another log, whose index is in ${folder}. Open the same log there`)
+      return this.fail(`has opened another log, whose index is in ${folder}. Open the same log there`)
     }
-    if (codec !== own.codec.name) return this.#fail(`has opened the log with the codec ${codec}, not ${own.codec.name}`)
+    if (codec !== own.codec.name) return this.fail(`has opened the log with the codec ${codec}, not ${own.codec.name}`)
     // One that only has the name of a codec of this suite may decode otherwise.
-    if (compiles !== Boolean(own.codec.compile)) return this.#fail(`has opened the log with another codec of the name ${codec}`)
+    if (compiles !== Boolean(own.codec.compile)) return this.fail(`has opened the log with another codec of the name ${codec}`)
     // It may have failed while it was looked at.
     this.#isOpen = this.failure === null && !this.#isClosed
   }
@@ -271,11 +306,11 @@ class RemoteBuilder {
     // As on a full disk, where this thread would fail, too. But the file of a block is there.
     const isOfDisk = code !== undefined && !code.startsWith('ERR_') && !(kind === 'write' && MISSING.includes(code))
     if (isDamage || isOfDisk || kind === 'fill') this.#settle((job) => job.reject(err))
-    else this.#fail('has failed', err)
+    else this.fail('has failed', err)
   }
 
   /** @type {(why: string, cause?: Error) => void} */
-  #fail (why, cause) {
+  fail (why, cause) {
     if (this.failure !== null || this.#isClosed) return
     const reason = cause === undefined ? '' : `: ${reasonOf(cause)}`
     this.failure = new LogError('ERR_INDEX_BUILDER', `The builder of the index in ${this.#host.folder} ${why}${reason}. ` +

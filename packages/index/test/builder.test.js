@@ -5,7 +5,7 @@
 const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
-const { Worker } = require('node:worker_threads')
+const { MessageChannel, Worker } = require('node:worker_threads')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
@@ -338,7 +338,7 @@ tape('builder: neither it nor its Worker keeps the process running', (t) => {
   for (const how of ['none', 'hang']) {
     const [file, index] = [newPath('events.log'), require.resolve('..')]
     const program = `
-      const { Worker } = require('node:worker_threads')
+      const { MessageChannel, Worker } = require('node:worker_threads')
       const worker = new Worker(${JSON.stringify(path.join(__dirname, 'builder-worker.js'))}, { workerData: { file: ${JSON.stringify(file)}, at: 4, how: '${how}' } })
       const index = require(${JSON.stringify(index)}).createIndex(['n'], { builder: worker, tuning: { waitMs: 0 } })
       const log = require(${JSON.stringify(require.resolve('@millrace/offset-log'))}).OffsetLog(${JSON.stringify(file)}, { codec: require(${JSON.stringify(require.resolve('@millrace/json-codec'))}).jsonCodec, index })
@@ -359,4 +359,34 @@ tape('builder: what is no port is refused, with what was given', (t) => {
   t.throws(() => runBuilder(port, 'events.log'), { code: 'ERR_INVALID_ARGUMENT', message: /a function that opens the log, got events/ })
   port.close()
   t.end()
+})
+
+tape('builder: many indexes that use one port are no leak of listeners, and each hears what is for it', async (t) => {
+  const warnings = []
+  const onWarning = (warning) => warnings.push(warning.name)
+  process.on('warning', onWarning)
+  const logs = Array.from({ length: 15 }, (_, n) => {
+    const log = new MemoryLog({ codec: jsonCodec })
+    log.folder = `${log.folder}-${n}`
+    return log
+  })
+  const { port1, port2 } = new MessageChannel()
+  port2.unref()
+  let opened = 0
+  runBuilder(port2, (source) => ({ index: source.open(logs[opened++]) }))
+  const indexes = logs.map((log) => createIndex(['type', 'n'], { builder: port1, tuning: TUNING }).open(log))
+  for (const [n, log] of logs.entries()) append(log, indexes[n], 60)
+  await Promise.all(indexes.map((index) => index.ready()))
+  const wrongAt = (n) => [...differences(logs[n], indexes[n]), indexes[n].status().failure]
+  t.deepEqual(logs.flatMap((log, n) => wrongAt(n)), logs.map(() => null))
+  await indexes[0].close()
+  append(logs[1], indexes[1], 60)
+  await indexes[1].ready()
+  t.deepEqual(wrongAt(1), [null], 'after another was closed')
+  for (const index of indexes) await index.close()
+  t.equal(port1.listenerCount('message'), 0, 'nobody listens after the last one')
+  port1.close()
+  await turns()
+  process.off('warning', onWarning)
+  t.deepEqual(warnings, [])
 })
