@@ -2,7 +2,6 @@
 // Writes the keys of one path of a block. What is done for each key is in functions that never wait: an async one is
 // slow, and is compiled again and again. Hashes are taken as signed numbers: others are no small integers.
 
-const { STEP_WORK } = require('./pace')
 const { KeyWriter } = require('./run-writer')
 
 /**
@@ -153,7 +152,7 @@ async function writeKeys (writer, column, sorter, ordinals) {
   const target = new KeyWriter(writer, records, keyCount <= Math.max(records * IDS_SHARE, IDS_COUNT_MIN))
   const sorted = new SortedKeys(column, sorter, ordinals, target)
   for (let at = 0; at < count;) {
-    const next = sorted.addFew(at, STEP_WORK / KEY_WORK)
+    const next = sorted.addFew(at, pace.stepWork / KEY_WORK)
     if (writer.isDue((next - at) * KEY_WORK)) await writer.rest()
     at = next === at ? await sorted.addMany(at, pace) : next
   }

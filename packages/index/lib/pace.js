@@ -10,6 +10,9 @@ const TURN_WORK = 2 ** 16
 const TURN_MS = 0.4
 /** In a step, between two looks whether the turn is over. */
 const STEP_WORK = 2 ** 13
+/** How much longer work takes at first, and how much work that is: as a block of two paths, and more, in a run. */
+const COLDNESS = 8
+const COLD_WORK = 2 ** 21
 /** Between two looks at the clock, if steps are smaller. */
 const LOOK_WORK = 2 ** 12
 
@@ -18,6 +21,11 @@ class Pace {
   #untilLook = LOOK_WORK
   /** When the turn began; earlier if something else was waited for in it. */
   #startMs = -Infinity
+
+  /** The most work between two calls of `isDue`, about. */
+  get stepWork () {
+    return STEP_WORK
+  }
 
   /** Call it after each piece of work. @param {number} work @returns {boolean}  whether `rest` is due */
   isDue (work) {
@@ -55,6 +63,48 @@ class Pace {
   }
 }
 
+/**
+ * The pace of code that runs for the first time, and is not compiled yet: a turn has less work, until much was done.
+ * Not longer: in a log that is appended to without a rest, each turn waits for others.
+ */
+class ColdPace extends Pace {
+  #pace
+  #coldLeft = COLD_WORK
+
+  /** @param {Pace} pace  of what is compiled */
+  constructor (pace) {
+    super()
+    this.#pace = pace
+  }
+
+  get #coldness () {
+    return this.#coldLeft > 0 ? COLDNESS : 1
+  }
+
+  get stepWork () {
+    return STEP_WORK / this.#coldness
+  }
+
+  /** @type {Pace['isDue']} */
+  isDue (work) {
+    const counted = work * this.#coldness
+    this.#coldLeft -= work
+    return this.#pace.isDue(counted)
+  }
+
+  rest () {
+    return this.#pace.rest()
+  }
+
+  /** @type {Pace['walk']} */
+  walk (count, work, visit) {
+    const counted = work * this.#coldness
+    this.#coldLeft -= count * work
+    return this.#pace.walk(count, counted, visit)
+  }
+}
+
+exports.ColdPace = ColdPace
 exports.LOOK_WORK = LOOK_WORK
 exports.Pace = Pace
 exports.STEP_WORK = STEP_WORK

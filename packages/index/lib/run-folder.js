@@ -4,6 +4,7 @@
 const { listFiles, removeFiles } = require('@millrace/block-file')
 const { GROWN_PART } = require('./block')
 const { writeBlock, writeMergedFiles } = require('./build')
+const { ColdPace } = require('./pace')
 const { DamagedRun, MISSING, RUN_NAME, RUN_SIZE_MAX, UNFINISHED_NAME, UNREADABLE } = require('./run-format')
 const { RunPages, openRun } = require('./run')
 const { isRunFile } = require('./run-list')
@@ -27,6 +28,8 @@ class RunFolder {
   /** Whether the next merge is not the builder's. */
   #mergesHere = false
   #cache
+  /** Of blocks that are written here. */
+  #pace
   /** Names of files that can go. @type {Set<string>} */
   #discarded = new Set()
   /** Runs that are not closed yet. @type {Set<Promise<void>>} */
@@ -43,6 +46,7 @@ class RunFolder {
     this.#builder = builder
     this.#paths = JSON.stringify(paths.map(({ steps, each, range }) => [steps, each, range]))
     this.#tuning = tuning
+    this.#pace = new ColdPace(tuning.pace)
     this.#cache = new RunPages(tuning.cachedPages)
   }
 
@@ -196,7 +200,7 @@ class RunFolder {
         const footer = { ...known, ...await this.#describeErased(last, [block]) }
         return isCurrent() && await this.#builder.write(block, file, erased, footer)
       }
-      await writeContent(this.#host.storage, file, this.#tuning.pace, async (writer) => {
+      await writeContent(this.#host.storage, file, this.#pace, async (writer) => {
         return { ...known, ...await writeBlock(writer, block, erased), ...await this.#describeErased(last, [block]) }
       })
       return true

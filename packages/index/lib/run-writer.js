@@ -198,7 +198,7 @@ class KeyWriter {
 
   /** Whether a key of so many records takes `addMany`. @param {number} count */
   isMany (count) {
-    return count > BLOCK_COUNT && count > STEP_WORK / RECORD_WORK
+    return count > BLOCK_COUNT && count > this.#writer.pace.stepWork / RECORD_WORK
   }
 
   /**

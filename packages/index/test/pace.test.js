@@ -92,6 +92,27 @@ tape('pace: code that is slow, as it is until it is compiled, has shorter turns'
   t.ok(slow <= LOOK_WORK + STEP_MAX, `one of which each look takes as long as a turn may: ${slow}`)
 })
 
+tape('pace: the first blocks are written in smaller turns, as that code is not compiled yet', async (t) => {
+  const log = makeLog(0)
+  const { now } = performance
+  // Only by their work.
+  performance.now = () => 0
+  t.teardown(() => { performance.now = now })
+  const pace = new CountingPace()
+  const index = createIndex(['key', 'ten'], { tuning: { pace, recordsMax: 20_000, fanOut: 8, waitMs: 1 } }).open(log)
+  const works = []
+  for (let run = 0; run < 5; run++) {
+    for (let n = 0; n < 20_000; n++) log.append({ key: `key ${run} ${n}`, ten: n % 10 })
+    const before = pace.total
+    await index.ready()
+    works.push(pace.total - before)
+  }
+  t.equal(index.status().runs, 5)
+  t.ok(works[0] > 3 * works[4], `the same work counts for more: ${works}`)
+  t.ok(works[3] < 1.01 * works[4])
+  await index.close()
+})
+
 tape('pace: keys are noted, sorted, written and merged in steps', async (t) => {
   const log = makeLog(RECORDS)
   const pace = new CountingPace()
