@@ -4,7 +4,7 @@
 exports.why = 'it gives records with flipped bits in them'
 exports.oracle = 'damage'
 exports.patches = [{
-  file: 'packages/offset-log/lib/read/record-reader.js',
+  file: 'packages/offset-log/lib/read/checked-reader.js',
   find: 'super(store, wanted, pageStart, !wanted.isSingle)\n',
   replace: 'super(store, wanted, pageStart, !wanted.isSingle)\n    this._cursor._rules = { ...store.rules, verify: false }\n'
 }]

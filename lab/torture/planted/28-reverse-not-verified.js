@@ -4,7 +4,7 @@
 exports.why = 'it gives records with flipped bits in them'
 exports.oracle = 'damage'
 exports.patches = [{
-  file: 'packages/offset-log/lib/read/backward-reader.js',
+  file: 'packages/offset-log/lib/read/checked-backward-reader.js',
   find: 'super(store, wanted, pageStart)\n',
   replace: 'super(store, wanted, pageStart)\n    this._cursor._rules = { ...store.rules, verify: false }\n'
 }]

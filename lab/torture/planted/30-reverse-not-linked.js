@@ -4,7 +4,7 @@
 exports.why = 'a lost write brings back what recovery took back'
 exports.oracle = 'leftovers'
 exports.patches = [{
-  file: 'packages/offset-log/lib/read/backward-reader.js',
+  file: 'packages/offset-log/lib/read/checked-backward-reader.js',
   find: 'const fitsNext = this',
   replace: 'const fitsNext = true || this'
 }]

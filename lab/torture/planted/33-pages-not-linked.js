@@ -4,7 +4,7 @@
 exports.why = 'a lost write gives the beginning of one record and the end of another'
 exports.oracle = 'leftovers'
 exports.patches = [{
-  file: 'packages/offset-log/lib/read/get-record.js',
+  file: 'packages/offset-log/lib/read/checked-record.js',
   find: 'if (header.previous !== chainCrc || !header.hasRest(piece)) return false',
   replace: 'if (!header.hasRest(piece)) return false'
 }, {

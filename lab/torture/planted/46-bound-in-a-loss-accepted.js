@@ -4,7 +4,7 @@
 exports.why = 'a view that has seen the record never learns that it is lost'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/read/record-reader.js',
+  file: 'packages/offset-log/lib/read/checked-reader.js',
   find: 'if (end < from && from <= position)',
   replace: 'if (end < from && from < end)'
 }]

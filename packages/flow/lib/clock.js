@@ -39,7 +39,7 @@ function isSet (ms) {
 
 /**
  * Gives the later one of two times, or the second one if the first, which was known before, is too far ahead of it.
- * So a clock that was set back a little, or has not been set yet, repeats a time.
+ * So the time does not go back with a clock that was set back a little, or has not been set yet.
  * @type {(beforeMs: number, nowMs: number) => number}
  */
 function laterTime (beforeMs, nowMs) {

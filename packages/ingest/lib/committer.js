@@ -69,7 +69,7 @@ class Committer {
   /** Of buffered batches that are not acknowledged yet. @type {Done[]} */
   #unanswered = []
   /**
-   * Those that asked for `synced` since the last sync began.
+   * Those that asked for `synced` and were written since the last sync began.
    * @type {Array<{ seq: number, done: Done }>}
    */
   #unsynced = []

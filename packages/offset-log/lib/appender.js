@@ -110,8 +110,8 @@ class Appender {
   }
 
   /**
-   * Waits until the commit is shown, and as durable as the log promises, or has failed. Then it is told. Meanwhile
-   * `flushNow` may advance it, and others after it.
+   * Waits until the commit is shown, and as durable as the log promises, or has failed. Then it is told. With
+   * `fsync: 'always'` its sync shows it, by `#showUpTo`. Meanwhile `flushNow` may advance it, and others after it.
    * @param {Commit} commit
    */
   async #advance (commit) {
@@ -135,7 +135,7 @@ class Appender {
       }
       if (commit.state === 'writing') this.#noteWritten(commit)
       if (durability.mode === 'always' && commit.packed !== null && commit.error === null) {
-        await durability.whenDurable(commit.packed.seq)
+        await durability.syncUpTo(commit.packed.seq)
       }
     } catch (err) {
       this.#fail(commit, /** @type {Error} */ (err))

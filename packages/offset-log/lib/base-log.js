@@ -229,7 +229,7 @@ class BaseLog {
   }
 
   /**
-   * Appends to a log that is open.
+   * Appends to a log that is open. That of one file does it in its own way.
    * @type {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean, own?: unknown) => void} an array is a
    *   batch
    */

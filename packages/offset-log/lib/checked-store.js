@@ -12,10 +12,10 @@ const { Checkpoints } = require('./append/checkpoints')
 const { Eraser } = require('./append/eraser')
 const { measureCompacted } = require('./compactor')
 const { FileWords, WORDS_RECORD_SIZE_MAX, isWordsRecord } = require('./file-words')
-const { BackwardReader } = require('./read/backward-reader')
-const { TailFollower } = require('./read/follow-log')
-const { ForwardReader } = require('./read/record-reader')
-const { RecordPeeker, findPage, readRecord, scanFor } = require('./read/get-record')
+const { BackwardReader } = require('./read/checked-backward-reader')
+const { TailFollower } = require('./read/follow-checked')
+const { ForwardReader } = require('./read/checked-reader')
+const { RecordPeeker, findPage, readRecord, scanFor } = require('./read/checked-record')
 const { PageCache } = require('./read/page-cache')
 
 // A sync that must also write the file's size is slower, so the file grows by this much at a time.
@@ -28,7 +28,7 @@ const RESERVE_SIZE = 64 * 1024
  * @typedef {import('@millrace/framing').Packed} Packed
  * @typedef {Packed & { words?: import('./file-words').WordsWritten }} Framed
  * @typedef {import('@millrace/framing').Tail} Tail
- * @typedef {import('./read/record-reader').StoreRange} StoreRange
+ * @typedef {import('./read/checked-reader').StoreRange} StoreRange
  * @typedef {(err: Error | null, reader?: ForwardReader | BackwardReader) => void} Opened
  * @typedef {(err: Error | null) => void} Done
  */

@@ -10,7 +10,7 @@
 // - closed: no append joins any more, and what must be durable before the write is being made durable
 // - writing: its frames are being written to the file
 // - written: its frames are in the file. With `fsync: 'always'` it waits for a sync
-// - shown: its records can be read
+// - shown: its records can be read in this process. Those that follow the file may see them once they are written
 // - failed: `error` says why. Nothing of it is in the file, or the log is poisoned
 //
 // Once it is shown or has failed, the appender takes it from the queue and calls its appends back. Then the object is

@@ -92,7 +92,7 @@ class Durability {
    * @returns {Promise<void> | null}  null if they are durable already
    * @throws ERR_LOG_POISONED, as the promise rejects with
    */
-  whenDurable (seq) {
+  syncUpTo (seq) {
     if (this.#durable.value >= seq) return null
     if (this.error !== null) throw this.error
     if (!this.#isBusy && this.#trySync()) return null
@@ -291,7 +291,7 @@ class Durability {
     checkpoints.noteSynced(mark)
     this.onSynced(mark.since)
     this.#syncedSince = mark.since
-    // While another sync is running, nothing is promised: see `whenDurable`.
+    // While another sync is running, nothing is promised: see `syncUpTo`.
     if (this.#running === null) this.#durable.set(mark.since)
     this.#next?.resolve(this.#running?.promise)
     this.#next = null

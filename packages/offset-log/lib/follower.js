@@ -278,7 +278,7 @@ class Follower {
     if (!id?.equals(store.header.id)) throw goneError(blocks.path, new Error('it is another log'))
     let isOpen = !replacement.hasFailed
     if (isOpen) this.#marks = await marksOf(store)
-    replacement.begin()
+    replacement.holdReads()
     try {
       await promisesOf(blocks).reopen()
       isOpen = false

@@ -148,7 +148,7 @@ class LinesStore extends PlainStore {
   }
 
   /**
-   * @param {import('./read/record-reader').StoreRange} range
+   * @param {import('./read/checked-reader').StoreRange} range
    * @param {(err: Error | null, reader?: LinesReader) => void} cb
    */
   openReader (range, cb) {

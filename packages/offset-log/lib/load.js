@@ -118,7 +118,7 @@ async function load (file, framing, signal) {
   if (mayWrite) await removeLeftover(file)
   if (mayWrite && durability.mode === 'always') {
     blocks.reserve(store.reserveSize)
-    // Only durable records may be shown, so what a crash left unsynced must be made durable first.
+    // Only durable records may be shown here, so what a crash left unsynced must be made durable first.
     if (store.durableLast !== store.last) {
       const beside = store.isLines ? store.syncBeside() : null
       await Promise.all([beside, toPromise((cb) => blocks.sync(cb))]).catch((err) => { throw durability.poison(err) })

@@ -138,12 +138,12 @@ async function replaceFile (file, copiedSince) {
     file.store = store
   }
   // From here on readers wait, so that each read is in one file.
-  replacement.begin()
+  replacement.holdReads()
   /** @type {Error | null} */
   let failure = null
   try {
     await toPromise((cb) => blocks.replaceWith(blocks.realPath + COMPACTING_SUFFIX, cb, () => {
-      if (file.writtenSince !== copiedSince || !replacement.rename()) throw writtenAtExit(blocks.path)
+      if (file.writtenSince !== copiedSince || !replacement.beginRenaming()) throw writtenAtExit(blocks.path)
     }))
   } catch (err) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (err)

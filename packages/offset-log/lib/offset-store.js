@@ -55,7 +55,7 @@ class OffsetStore extends PlainStore {
   }
 
   /**
-   * @param {import('./read/record-reader').StoreRange} range
+   * @param {import('./read/checked-reader').StoreRange} range
    * @param {(err: Error | null, reader?: OffsetReader) => void} cb
    */
   openReader (range, cb) {

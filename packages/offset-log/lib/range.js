@@ -170,8 +170,8 @@ const SHORT_COUNT_MAX = 3
 /**
  * @typedef {import('./load').LogFile} LogFile
  * @typedef {import('./read/offset-reader').OffsetReader} OffsetReader
- * @typedef {import('./read/record-reader').ForwardReader} ForwardReader
- * @typedef {import('./read/backward-reader').BackwardReader} BackwardReader
+ * @typedef {import('./read/checked-reader').ForwardReader} ForwardReader
+ * @typedef {import('./read/checked-backward-reader').BackwardReader} BackwardReader
  * @typedef {import('./read/lines-reader').LinesReader} LinesReader
  * @typedef {OffsetReader | LinesReader | ForwardReader | BackwardReader} StoreReader  reads a range of one file
  * @typedef {(err: Error | null, records?: RecordRun) => void} NextCallback
@@ -250,7 +250,7 @@ class RangeReader {
   /**
    * @param {number} logEnd
    * @param {NextCallback} cb  may run before `next` returns. The run is valid until the next call, and empty only at
-   *   the end
+   *   the end. It is not filtered yet: see `applyFilter`
    */
   next (logEnd, cb) {
     this.#logEnd = logEnd

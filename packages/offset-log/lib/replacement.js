@@ -65,13 +65,13 @@ class Replacement {
   }
 
   /** Reads wait. */
-  begin () {
+  holdReads () {
     this.#state = 'switching'
     this.readable = null
   }
 
   /** @returns {boolean}  whether the new file may get the name: false after what looked like an exit */
-  rename () {
+  beginRenaming () {
     if (this.#state !== 'switching') return false
     this.#state = 'renaming'
     return true

@@ -47,9 +47,9 @@ for (const where of [undefined, { path: 'i', gte: 0 }]) {
     await writer.compact()
     await writer.append({ i: 21 })
     const { replacement } = reader._file
-    const begin = replacement.begin.bind(replacement)
+    const begin = replacement.holdReads.bind(replacement)
     let reading = null
-    replacement.begin = (store) => {
+    replacement.holdReads = (store) => {
       begin(store)
       reading ??= readOne(source)
     }
@@ -120,8 +120,8 @@ async function readUntilHeld (log, held, source) {
   let reading = readOne(source)
   for (let item; (item = await Promise.race([held.whenHeld, reading])) !== 'held'; reading = readOne(source)) seen.push(item.value.i)
   const { replacement } = log._file
-  const begin = replacement.begin.bind(replacement)
-  replacement.begin = (store) => {
+  const begin = replacement.holdReads.bind(replacement)
+  replacement.holdReads = (store) => {
     begin(store)
     held.goOn()
   }

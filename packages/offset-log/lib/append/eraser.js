@@ -10,7 +10,7 @@ const {
 } = require('@millrace/framing')
 const { notFound } = require('../errors')
 const { isWordsRecord } = require('../file-words')
-const { findRecord } = require('../read/get-record')
+const { findRecord } = require('../read/checked-record')
 
 /**
  * @typedef {import('../checked-store').CheckedStore} CheckedStore

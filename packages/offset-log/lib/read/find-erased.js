@@ -4,8 +4,8 @@
 
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { FRAME_TYPES, HEAD_SIZE } = require('@millrace/framing')
-const { findPage, findRecord } = require('./get-record')
-const { ForwardReader } = require('./record-reader')
+const { findPage, findRecord } = require('./checked-record')
+const { ForwardReader } = require('./checked-reader')
 
 /** @typedef {import('../checked-store').CheckedStore} CheckedStore */
 

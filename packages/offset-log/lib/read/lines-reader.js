@@ -32,7 +32,7 @@ class LinesReader {
 
   /**
    * @param {LinesStore} store
-   * @param {import('./record-reader').StoreRange} range
+   * @param {import('./checked-reader').StoreRange} range
    * @param {number} position  where to begin: the start of a line, or the end of one if the range is reversed
    */
   constructor (store, { from, stop, reverse, skipsDamage = false, keepsBytes }, position) {

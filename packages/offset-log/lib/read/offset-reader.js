@@ -12,7 +12,7 @@ const { RecordRun } = require('../record-run')
 class OffsetReader {
   /**
    * @param {OffsetStore} store
-   * @param {import('./record-reader').StoreRange} range
+   * @param {import('./checked-reader').StoreRange} range
    * @param {number} position  where to begin: the start of a frame, or its end if the range is reversed
    */
   constructor (store, { from, stop, reverse, keepsBytes }, position) {

@@ -9,7 +9,7 @@
 
 const { toPromise } = require('@millrace/flow')
 const { ChunkHeader, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, readChunkHeader } = require('@millrace/framing')
-const { findRecord } = require('./get-record')
+const { findRecord } = require('./checked-record')
 const { proveLine } = require('./prove-line')
 
 /**

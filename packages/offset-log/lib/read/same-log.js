@@ -5,7 +5,7 @@
 
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { FRAME_TYPES, crc32 } = require('@millrace/framing')
-const { findRecord, readRecord } = require('./get-record')
+const { findRecord, readRecord } = require('./checked-record')
 const { proveChunk } = require('./prove-record')
 
 /** @typedef {import('../checked-store').CheckedStore} CheckedStore */

@@ -5,7 +5,7 @@
 const {
   ENTRY, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, assembleRecord, findReach, findRecordEnd
 } = require('@millrace/framing')
-const { RecordReader } = require('./record-reader')
+const { RecordReader } = require('./checked-reader')
 
 const { ENTERED, AT_END, DAMAGED } = ENTRY
 const UNKNOWN = -1
@@ -16,7 +16,7 @@ const NOWHERE = -1
 class BackwardReader extends RecordReader {
   /**
    * @param {import('../checked-store').CheckedStore} store
-   * @param {import('./record-reader').Wanted} wanted
+   * @param {import('./checked-reader').Wanted} wanted
    * @param {number} pageStart  of the page with the range's last frame
    */
   constructor (store, wanted, pageStart) {

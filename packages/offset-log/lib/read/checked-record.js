@@ -9,7 +9,7 @@ const {
 } = require('@millrace/framing')
 const { notFound } = require('../errors')
 const { isWordsRecord, unreadable } = require('../file-words')
-const { ForwardReader } = require('./record-reader')
+const { ForwardReader } = require('./checked-reader')
 
 // A larger record is read past the cache, because it would push everything else out.
 const CACHED_SIZE_MAX = 4 * PAGE_SIZE
