@@ -410,9 +410,11 @@ class Delivery {
   #takeUnsynced () {
     // Who opens the same file again writes what was not synced once more.
     if (this.#state === 'open') this.#unsynced.delete(fileOf(this.log))
-    const [err = null] = this.#unsynced.values()
+    const errors = [...this.#unsynced.values()]
     this.#unsynced.clear()
-    return err
+    if (errors.length < 2) return errors[0] ?? null
+    const message = errors.map((err) => err.message).join('. ')
+    return new LogError('ERR_LOG_POISONED', message, { cause: new AggregateError(errors, message), path: errors[0].path })
   }
 
   /** For whoever reads the log that is given up, such as a forwarder. */

@@ -337,6 +337,7 @@ class Writer {
    * Waits until all earlier records are in the log, and synced. It fails if they could not be written now; they are
    * kept. If no log can be used at all, they go to standard error, and it succeeds. If a log was given up with records
    * that were not synced, the next call that syncs fails with ERR_LOG_POISONED, unless its file could be opened again.
+   * If these are several logs, the `errors` of its `cause` have an error of each.
    * @param {FlushOptions} [options]
    * @returns {Promise<void>}
    */

@@ -200,26 +200,44 @@ tape('a record that the log refuses is dropped, the others are written', async (
   await log.close()
 })
 
-tape('of two logs that were given up before they were synced, the one whose file is not opened again is told of', async (t) => {
+/** Gives up each of the files in turn, before it is synced, and then writes `last`. */
+async function giveUpUnsynced (files, last) {
   let failing = null
   const disk = new SimulatedDisk({ decide: ({ name, path }) => name === 'sync' && path === failing ? { losesPages: true } : undefined })
   const openLog = (file) => OffsetLog(file, { codec: lines, storage: disk.storage })
+  const next = [...files.slice(1), last]
   const replace = () => {
     failing = null
-    return openLog('/b')
+    return openLog(next.shift())
   }
-  const writer = LogWriter(openLog('/a'), { onReport: () => {}, replace })
+  const writer = LogWriter(openLog(files[0]), { onReport: () => {}, replace })
   writer.write({ n: 0 })
   await writer.flush()
-  for (const [index, file] of ['/a', '/b'].entries()) {
+  for (const [index, file] of files.entries()) {
     failing = file
     writer.write({ n: index + 1 }, 'fatal')
     writer.write({ n: index + 10 })
     await until(() => writer.counters().replaced > index)
     await writer.flush({ sync: false })
   }
+  return writer
+}
+
+tape('of two logs that were given up before they were synced, the one whose file is not opened again is told of', async (t) => {
+  const writer = await giveUpUnsynced(['/a', '/b'], '/b')
   const err = await writer.flush().catch((err) => err)
   t.deepEqual([err?.code, err?.path], ['ERR_LOG_POISONED', '/a'], 'a power cut may take the last records of it')
+  await writer.flush()
+  await writer.close()
+  await writer.log.close()
+})
+
+tape('of two logs that were given up before they were synced, neither is opened again: both are told of', async (t) => {
+  const writer = await giveUpUnsynced(['/a', '/b'], '/c')
+  const err = await writer.flush().catch((err) => err)
+  t.deepEqual([err?.code, err?.path], ['ERR_LOG_POISONED', '/a'])
+  for (const file of ['/a', '/b']) t.ok(err?.message.includes(`${file} was given up`), `${file} in the message`)
+  t.deepEqual(err?.cause?.errors?.map(({ code, path }) => [code, path]), [['ERR_LOG_POISONED', '/a'], ['ERR_LOG_POISONED', '/b']])
   await writer.flush()
   await writer.close()
   await writer.log.close()
