@@ -17,12 +17,16 @@ const { writeContent } = require('./run-writer')
 
 /** So many records are added to a block that has some: the owner adds them in one turn. */
 const FILL_MAX = 16_384
+/** A range is read in pieces of so many bytes: where all records were deleted, only that shows that it gets further. */
+const PIECE_SIZE = 64 * 1024 * 1024
 /** How often it says that it is still at work. */
 const ALIVE_MS = 1000
 
 /**
  * @typedef {import('./log-index').Host} Host
  * @typedef {import('./remote-builder').Port} Port
+ * @typedef {import('./remote-builder').Range} Range
+ * @typedef {import('./fill').Filling} Filling
  * @typedef {{ block: Block, keys: import('./extract').Keys, end: number }} Known  `end`: of what is read for it
  * @typedef {{ isOver: boolean, progress: number }} Job  `progress`: rises while it gets further
  *
@@ -190,7 +194,7 @@ class Build {
     const { mark } = block
     let isCut = false
     const isOver = () => job.isOver || (isCut ||= records > 0 && block.count - records >= FILL_MAX)
-    const damage = await fillBlock(host, { from, to }, { block, keys, pace: new JobPace(job), isOver })
+    const damage = await fillByPieces(host, { from, to }, { block, keys, pace: new JobPace(job), isOver }, job)
     // What is damage, the owner finds out.
     if (block.count === records || damage !== null || job.isOver) return null
     const last = block.seqs[block.count - 1]
@@ -220,6 +224,23 @@ class Build {
     })
     return true
   }
+}
+
+/** @type {(host: Host, range: Range, filling: Filling, job: Job) => ReturnType<typeof fillBlock>} as `fillBlock` */
+async function fillByPieces (host, { from, to }, filling, job) {
+  const { block, isOver } = filling
+  for (let at = from; at < to && !block.isSealed && !isOver(); at += PIECE_SIZE) {
+    try {
+      const damage = await fillBlock(host, { from: at, to: Math.min(to, at + PIECE_SIZE) }, filling)
+      if (damage !== null) return damage
+    } catch (/** @type {any} */ err) {
+      // A read may not begin amid what a power cut took, but goes past it.
+      if (err.code !== 'ERR_LOG_SEQ_LOST' || at === from) throw err
+      return await fillBlock(host, { from: block.count > 0 ? block.seqs[block.count - 1] + 1 : from, to }, filling)
+    }
+    job.progress++
+  }
+  return null
 }
 
 /** @returns {Job} */

@@ -291,6 +291,58 @@ tape('builder: one that gets further is not given up, however long it takes', as
   await index.close()
 })
 
+const MiB = 2 ** 20
+
+/** An index with a builder, of a log that has nothing left in 192 MiB. `scanRaw`: how the builder reads it. */
+async function openSparse (log, scanRaw) {
+  const seen = { beats: 0 }
+  const builder = connect((source) => {
+    return { index: source.open(viewOf(log, { scanRaw: (...args) => scanRaw(seen, ...args) })) }
+  })
+  builder.on('message', ({ kind }) => { if (kind === 'alive') seen.beats++ })
+  const opened = whenOpened(builder)
+  const index = createIndex(['type', 'n'], { builder, tuning: { waitMs: 1, idleBeatsMax: 2 } }).open(log)
+  await opened
+  append(log, 40)
+  log._end += 192 * MiB
+  append(log, 40)
+  return index
+}
+
+tape('builder: one that reads where all was deleted for longer than it may say nothing new is not given up', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  const index = await openSparse(log, async (seen, range, ...rest) => {
+    // It reads 64 MiB between two words that it is alive.
+    for (let at = range.from; at < range.to; at += 64 * MiB) {
+      const { beats } = seen
+      await until(() => seen.beats > beats)
+    }
+    await log.scanRaw(range, ...rest)
+  })
+  await index.ready()
+  t.equal(index.status().failure, null)
+  t.equal(log.compare(index, where), null)
+  await index.close()
+})
+
+tape('builder: one that would go on to read amid what a power cut took goes past it', async (t) => {
+  const log = new MemoryLog({ codec: jsonCodec })
+  let failures = 0
+  const index = await openSparse(log, async (seen, range, ...rest) => {
+    if (range.from > 10 * MiB && range.from <= 180 * MiB) {
+      failures++
+      throw Object.assign(new Error('lost'), { code: 'ERR_LOG_SEQ_LOST' })
+    }
+    await log.scanRaw(range, ...rest)
+  })
+  await index.ready()
+  t.equal(failures, 1)
+  t.equal(index.status().failure, null)
+  t.equal(log.scanned, 80, 'each record is read once, by the builder')
+  t.equal(log.compare(index, where), null)
+  await index.close()
+})
+
 tape('builder: one that has failed while the owner looked where its log is stays so', async (t) => {
   const log = new MemoryLog({ codec: jsonCodec })
   let found
