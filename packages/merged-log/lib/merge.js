@@ -84,11 +84,15 @@ class Input {
     this.#merge.go()
   }
 
-  /** Reads up to what the slot has now. So it is known when a slot has nothing more for the moment. */
+  /**
+   * Reads what the slot has now. So it is known when a slot has nothing more for the moment. Its end is no bound: after
+   * it there may be records that cannot be read, which the stream of the slot tells.
+   */
   #begin () {
     const { of } = this.#read
     this.#end = Math.min(this.log.since.value, this.#upTo)
-    this.#source = this.log.stream({ ...of, ...boundsOf(this.#seq === -1 ? undefined : this.#seq, this.#end) })
+    const last = this.#upTo === Infinity ? undefined : this.#upTo
+    this.#source = this.log.stream({ ...of, ...boundsOf(this.#seq === -1 ? undefined : this.#seq, last) })
     this.advance()
   }
 
@@ -132,7 +136,7 @@ class Input {
     if (end !== true) return this.#merge.fail(end)
     this.state = 'ended'
     if (this.#isLive) {
-      this.#seq = Math.max(this.#seq, this.#end)
+      this.#seq = Math.max(this.#seq, this.#end, this.item.seq)
       this.state = 'waiting'
       if (this.log.since.value > this.#end) return this.#hear()
     }
