@@ -63,7 +63,7 @@ class Log {
   #listeners = new Set()
   /** @type {FolderWatch | null} */
   #watch = null
-  /** Why slots could not be opened that were added. @type {Map<number, string>} */
+  /** Why slots cannot be opened. @type {Map<number, LogError>} */
   #failing = new Map()
   #hasIndex
 
@@ -94,10 +94,13 @@ class Log {
   async #open () {
     const { filename } = this
     await this.#look(listOnlySlots)
+    const [err] = this.#failing.values()
+    if (this.#slots.length === 0 && err !== undefined) throw err
     if (this.#slots.length === 0) {
       throw new LogError('ENOENT', `open: there is no slot with a log in ${filename}; check the path, or wait until a ` +
         'process writes there', { path: filename })
     }
+    for (const [slot, err] of this.#failing) this.#warn(slot, err)
     this.#watch = new FolderWatch(filename, this.#options.storage, () => this.#look())
   }
 
@@ -112,15 +115,17 @@ class Log {
       const log = SegmentedLog(slotPath(this.filename, slot), options)
       try {
         await log.ready()
-      } catch (err) {
+      } catch (/** @type {any} */ err) {
         // It has no segment yet.
-        if (/** @type {LogError} */ (err).code === 'ENOENT') continue
-        if (this.#lifecycle.hasOpened) {
-          this.#warn(slot, /** @type {LogError} */ (err))
-          continue
+        if (err.code === 'ENOENT') continue
+        if (err.name === 'AbortError') {
+          await this.#closeSlots()
+          throw err
         }
-        await this.#closeSlots()
-        throw err
+        const before = this.#failing.get(slot)
+        this.#failing.set(slot, err)
+        if (this.#lifecycle.hasOpened && before?.message !== err.message) this.#warn(slot, err)
+        continue
       }
       this.#failing.delete(slot)
       if (this.#lifecycle.isClosed) return log.close()
@@ -133,12 +138,10 @@ class Log {
   }
 
   /**
-   * A new slot cannot be opened. The others are read on; it is tried again.
+   * A slot cannot be opened. The others are read; it is tried again.
    * @type {(slot: number, err: LogError) => void}
    */
   #warn (slot, { code, message }) {
-    if (this.#failing.get(slot) === message) return
-    this.#failing.set(slot, message)
     const text = `${this.filename}: slot ${slot} cannot be opened, and is tried again; until then its records are missing: ${message}`
     process.emitWarning(text, { type: 'MergedLogWarning', ...(typeof code === 'string' && { code }) })
   }
@@ -149,6 +152,14 @@ class Log {
    */
   ready (cb) {
     return this.#run('ready', cb, async () => {})
+  }
+
+  /**
+   * The slots that cannot be opened, whose records are missing in all reads, and why.
+   * @returns {Array<{ slot: number, error: Error }>}
+   */
+  get failing () {
+    return [...this.#failing].map(([slot, error]) => ({ slot, error }))
   }
 
   /**
@@ -418,9 +429,10 @@ function sumStatus (given) {
 
 /**
  * The slots of a folder as one log for reading; with or without `new`. It takes no locks. New slots are noticed within
- * half a second; one that cannot be opened is a warning of the process, and is tried again. `append`, `del`, `sync` and
- * `compact` fail with ERR_LOG_READ_ONLY, `scan` and `snapshot` with ERR_NOT_SUPPORTED: use the logs of the slots. A
- * folder that has segments is refused with ERR_LOG_UNKNOWN_FORMAT.
+ * half a second. A slot that cannot be opened is a warning of the process, and one of `failing`; the others are read,
+ * and it is tried again. If none can be opened, neither can the log. `append`, `del`, `sync` and `compact` fail with
+ * ERR_LOG_READ_ONLY, `scan` and `snapshot` with ERR_NOT_SUPPORTED: use the logs of the slots. A folder that has
+ * segments is refused with ERR_LOG_UNKNOWN_FORMAT.
  * @param {string | URL} folder
  * @param {MergedLogOptions} [options]
  * @returns {Log}

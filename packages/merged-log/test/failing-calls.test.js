@@ -2,11 +2,12 @@
 // Every call to the storage of slots and of a merged log fails in turn: what an append has promised is there, a read
 // that succeeds has all of it in order, and both go on once the storage works again.
 
-const { basename } = require('node:path')
+const { readdirSync, writeFileSync } = require('node:fs')
+const { basename, join } = require('node:path')
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
-const { collect, failEachCall, isLongRun, newPath, until } = require('@millrace/testkit')
+const { collect, failEachCall, failureOf, isLongRun, newPath, until } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const FOLDER = '/folder/slots'
@@ -121,6 +122,58 @@ tape('merged log: a new slot that cannot be opened takes no other one with it, a
   t.equal(warnings.length, 1, 'it is told once')
   process.off('warning', note)
   await Promise.all([merged, ...slots].map((log) => log.close()))
+})
+
+tape('merged log: a slot that cannot be opened when the log is opened takes no other one with it', async (t) => {
+  const folder = newPath('slots')
+  const slots = []
+  for (const n of [1, 2, 3]) {
+    slots.push(openSlot(fileStorage, { slots: 3 }, folder))
+    await slots.at(-1).append({ n })
+  }
+  let failing = ['0', '2']
+  const storage = Object.create(fileStorage)
+  storage.listFolder = (path, cb) => {
+    if (failing.includes(basename(path))) setImmediate(cb, Object.assign(new Error(`EACCES: ${path}`), { code: 'EACCES' }))
+    else fileStorage.listFolder(path, cb)
+  }
+  const warnings = []
+  const note = (warning) => warnings.push(warning)
+  process.on('warning', note)
+  const merged = openMerged(storage, folder)
+  t.deepEqual(await numbersOf(merged), [2], 'the others are read')
+  t.deepEqual(merged.failing.map(({ slot, error }) => [slot, error.code]), [[0, 'EACCES'], [2, 'EACCES']])
+  await until(() => warnings.length > 0)
+  t.deepEqual(warnings.map(({ name, code }) => [name, code]), Array(2).fill(['MergedLogWarning', 'EACCES']))
+  failing = []
+  await until(async () => await merged.count() === 3)
+  t.deepEqual(merged.failing, [])
+  t.equal(warnings.length, 2, 'each is told once')
+  failing = ['0', '1', '2']
+  const none = openMerged(storage, folder)
+  t.equal((await failureOf(() => none.ready()))?.code, 'EACCES', 'if none can be opened, the log cannot')
+  t.equal(warnings.length, 2)
+  process.off('warning', note)
+  await Promise.all([merged, ...slots].map((log) => log.close()))
+})
+
+tape('merged log: a stream fails if the last segment of a slot cannot be read, as one of the slot does', async (t) => {
+  const folder = newPath('slots')
+  const slots = [openSlot(fileStorage, { slots: 2 }, folder), openSlot(fileStorage, { slots: 2 }, folder)]
+  for (const [index, slot] of slots.entries()) {
+    await slot.append({ n: index })
+    await slot.log.roll()
+    await slot.append({ n: index + 2 })
+    await slot.close()
+  }
+  const ofSlot = readdirSync(join(folder, '1')).filter((name) => name.endsWith('.log')).sort()
+  writeFileSync(join(folder, '1', ofSlot.at(-1)), Buffer.alloc(40_000, 7))
+  const merged = openMerged(fileStorage, folder)
+  for (const options of [{}, { reverse: true }, { live: true }]) {
+    t.equal((await failureOf(() => numbersOf(merged, options)))?.code, 'ERR_LOG_CORRUPT', JSON.stringify(options))
+  }
+  t.deepEqual((await numbersOf(merged, { onCorrupt: 'skip' })).sort(), [0, 1, 2])
+  await merged.close()
 })
 
 tape('merged log: a signal that is aborted after the open keeps no new slot away', async (t) => {

@@ -175,3 +175,17 @@ tape('slots: segments beside slots are not left out, but refused with what to do
     t.match(stderr, /has segments as well as slots \(0\).*mkdir .*1 && mv /)
   }
 })
+
+tape('slots: a command fails if one slot cannot be opened, and names the others', async (t) => {
+  const { folder, living } = await makeFolder(Date.now())
+  await living.end()
+  const [name] = fs.readdirSync(path.join(folder, '1')).filter((name) => name.endsWith('.log'))
+  fs.copyFileSync(path.join(folder, '1', name), path.join(folder, '1', name.replace('.log', '.jsonl')))
+  for (const command of ['cat', 'count', 'info']) {
+    const { code, stdout, stderr } = await callCommand([command, folder])
+    t.ok(code > 0, command)
+    t.equal(stdout, '')
+    t.ok(stderr.includes(`slot 1 of ${folder} cannot be opened`), stderr)
+    t.ok(stderr.includes(`${path.join(folder, '0')}, ${path.join(folder, '2')}`))
+  }
+})

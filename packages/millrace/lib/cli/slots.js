@@ -54,6 +54,11 @@ async function openSlots (folder, options) {
     ...(index && { index })
   })
   await log.ready()
+  const [failing] = log.failing
+  if (failing !== undefined) {
+    await log.close()
+    throw cannotOpen(folder, failing)
+  }
   await index?.loaded()
   const parts = listParts(log)
   return {
@@ -66,6 +71,18 @@ async function openSlots (folder, options) {
     end: () => endOf(parts),
     close: () => log.close()
   }
+}
+
+/**
+ * What a command says must not lack the records of a slot.
+ * @type {(folder: string, failing: { slot: number, error: Error }) => LogError}
+ */
+function cannotOpen (folder, { slot, error }) {
+  const { code = 'EIO' } = /** @type {import('@millrace/errors').Failure} */ (error)
+  const others = listSlots(folder).filter((name) => name !== String(slot)).map((name) => path.join(folder, name)).join(', ')
+  return new LogError(code, `slot ${slot} of ${folder} cannot be opened: ${error.message}. Read the others one by one: ${others}`, {
+    cause: error, path: path.join(folder, String(slot))
+  })
 }
 
 /** @param {string} folder @param {Record<string, any>} options */
