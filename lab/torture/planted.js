@@ -13,7 +13,7 @@ const ORACLES = path.join(__dirname, 'oracles')
 const RUN_ORACLE = path.join(ORACLES, 'run-oracle.js')
 const SEED = 1
 // An oracle that has not ended by then never will.
-const ORACLE_MS_MAX = 400_000
+const ORACLE_MS_MAX = 1_200_000
 
 /**
  * @typedef {object} Bug

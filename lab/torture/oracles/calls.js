@@ -3,6 +3,7 @@
 // Whether a log that one call to its storage fails, or all from one on, keeps what it has promised: every call of a
 // script fails in turn, in every way that there is, and what is left is opened again.
 
+const path = require('node:path')
 const { CrashPoint } = require('@millrace/testkit')
 const { randomChoice } = require('../choices')
 const { Environment } = require('../environment')
@@ -14,6 +15,9 @@ const { checkImage } = require('../check-image')
 const { FILE, Script, makeStarts } = require('./calls-script')
 
 const MODES = ['always', 'interval', 'never']
+
+/** It is loaded anew after so many runs. */
+const RUNS_OF_A_LOAD = 100
 
 /** What may go wrong with the calls of some names. `then` is what goes wrong with the next one. */
 const FAULTS = [
@@ -46,14 +50,13 @@ exports.examine = (options) => examineFraming(options, 'checked')
  * @returns {Promise<import('./run-oracle').Verdict>}
  */
 async function examineFraming ({ logModule, seed }, framing) {
-  const { OffsetLog } = require(logModule)
   const environment = new Environment()
   const guard = new Guard()
   const figures = { runs: 0, calls: 0, images: 0 }
   environment.install()
   guard.install()
   try {
-    await new Calls({ OffsetLog, environment, guard, figures, seed }, framing).run()
+    await new Calls({ logModule, environment, guard, figures, seed }, framing).run()
     return { failures: [], figures }
   } catch (err) {
     if (!(err instanceof Violation)) throw err
@@ -68,13 +71,14 @@ exports.examineFraming = examineFraming
 
 class Calls {
   /**
-   * @param {{ OffsetLog: any, environment: Environment, guard: Guard, figures: any, seed: number }} context
+   * @param {{ logModule: string, environment: Environment, guard: Guard, figures: any, seed: number }} context
    * @param {import('../framings').FramingName} name
    */
-  constructor ({ OffsetLog, environment, guard, figures, seed }, name) {
+  constructor ({ logModule, environment, guard, figures, seed }, name) {
     this._name = name
     this._framing = FRAMINGS[name]
-    this._OffsetLog = OffsetLog
+    this._logModule = logModule
+    this._OffsetLog = require(logModule).OffsetLog
     this._environment = environment
     this._guard = guard
     this._figures = figures
@@ -121,7 +125,7 @@ class Calls {
 
   /** @param {Failing} failing */
   async _fail (start, fsync, calls, failing) {
-    this._figures.runs++
+    if (this._figures.runs++ % RUNS_OF_A_LOAD === 0) this._OffsetLog = loadAnew(this._logModule)
     let number = 0
     let hasEnded = false
     const decide = (call) => hasEnded ? undefined : faultOf(failing, call, number++)
@@ -213,6 +217,21 @@ function checkKept (disk, { offset, bytes }) {
   if (disk.read(FILE).subarray(offset, offset + bytes.length).equals(bytes)) return
   if (disk.list().some((file) => file.startsWith(`${FILE}.cut-`) && disk.read(file).equals(bytes))) return
   throw new Violation('promised lost', 'the torn end is cut, and kept nowhere')
+}
+
+/**
+ * Loads the log as a process of its own would. The ends of many processes are played in this one, and each log that is
+ * left open is kept for the end of this one: what was loaded before is forgotten with them.
+ * @param {string} logModule
+ */
+function loadAnew (logModule) {
+  const packages = path.dirname(logModule) + path.sep
+  for (const file of Object.keys(require.cache)) if (file.startsWith(packages)) delete require.cache[file]
+  module.children = []
+  for (const event of ['beforeExit', 'exit']) {
+    for (const listener of process.listeners(event)) if (listener.name.startsWith('finishAll')) process.off(event, listener)
+  }
+  return require(logModule).OffsetLog
 }
 
 /**
