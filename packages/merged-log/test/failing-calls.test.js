@@ -159,13 +159,15 @@ tape('merged log: a slot that cannot be opened when the log is opened takes no o
 
 tape('merged log: a stream fails if the last segment of a slot cannot be read, as one of the slot does', async (t) => {
   const folder = newPath('slots')
-  const slots = [openSlot(fileStorage, { slots: 2 }, folder), openSlot(fileStorage, { slots: 2 }, folder)]
-  for (const [index, slot] of slots.entries()) {
-    await slot.append({ n: index })
+  const slots = []
+  for (const n of [0, 1]) {
+    const slot = openSlot(fileStorage, { slots: 2 }, folder)
+    slots.push(slot)
+    await slot.append({ n })
     await slot.log.roll()
-    await slot.append({ n: index + 2 })
-    await slot.close()
+    await slot.append({ n: n + 2 })
   }
+  await Promise.all(slots.map((slot) => slot.close()))
   const ofSlot = readdirSync(join(folder, '1')).filter((name) => name.endsWith('.log')).sort()
   writeFileSync(join(folder, '1', ofSlot.at(-1)), Buffer.alloc(40_000, 7))
   const merged = openMerged(fileStorage, folder)
