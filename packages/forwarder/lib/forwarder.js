@@ -3,7 +3,7 @@
 
 const { performance } = require('node:perf_hooks')
 const { clearInterval, setInterval } = require('node:timers')
-const { LogError, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { createObservable, Lifecycle, toPromise } = require('@millrace/flow')
 const { Control, Retrier } = require('./control')
 const { openCursor } = require('./cursor')
@@ -182,7 +182,8 @@ class LogForwarder {
    * @returns {Promise<{ isDrained: boolean }>}  whether everything is done with that the log had
    */
   async close (options = {}) {
-    const { drain = 0 } = options ?? {}
+    checkOptions('close', options, ['drain'])
+    const { drain = 0 } = options
     const isTime = typeof drain === 'number' && drain >= 0
     if (!isTime) throw misuse(`close: drain must be a number of ms, got ${reasonOf(drain)}`)
     this.#control.close(drain)

@@ -169,7 +169,9 @@ tape('close: with drain it goes on until all is sent, or the time is over', asyn
   t.deepEqual(await down.close({ drain: 50 }), { isDrained: false })
   t.equal((await drained).code, 'ERR_FORWARDER_CLOSED')
   t.equal((await failureOf(() => down.drained())).code, 'ERR_FORWARDER_CLOSED')
-  t.equal((await failureOf(() => down.close({ drain: '1' }))).code, 'ERR_INVALID_ARGUMENT')
+  for (const wrong of [{ drain: '1' }, { drian: 1 }, [], 1]) {
+    t.equal((await failureOf(() => down.close(wrong)))?.code, 'ERR_INVALID_ARGUMENT', JSON.stringify(wrong))
+  }
   await down.close()
   await log.close()
 })

@@ -3,7 +3,7 @@
 
 const { Readable } = require('node:stream')
 const { FolderWatch, resolveFolder } = require('@millrace/block-file')
-const { LogError, asError, misuse } = require('@millrace/errors')
+const { LogError, asError, checkOptions, misuse } = require('@millrace/errors')
 const { Lifecycle, abortError, callbackOrPromise, describe, rethrowAsync, toCallback } = require('@millrace/flow')
 const { createFailedSource, createSource, errors } = require('@millrace/offset-log/composing')
 const { SegmentedLog } = require('@millrace/segmented-log')
@@ -216,6 +216,11 @@ class Log {
    * @param {MergedReadOptions & import('@millrace/offset-log').ReadAhead} [options]
    */
   toReadable (options = {}) {
+    try {
+      checkOptions('toReadable', options)
+    } catch (err) {
+      return Readable.from(createFailedSource(/** @type {Error} */ (err)))
+    }
     const { highWaterMark = READ_AHEAD, ...read } = options
     return Readable.from(this.stream(read), { objectMode: true, highWaterMark })
   }

@@ -47,6 +47,9 @@ tape('slots: append gives the seq of each record of a batch, and what a merged l
       t.equal((await failureOf(async () => call()))?.code, 'ERR_INVALID_ARGUMENT', `a callback that is ${cb}`)
     }
   }
+  for (const wrong of [[], ['a'], null, 7]) {
+    t.equal((await failureOf(() => merged.toReadable(wrong).toArray()))?.code, 'ERR_INVALID_ARGUMENT', JSON.stringify(wrong))
+  }
   t.equal((await failureOf(() => merged.append([{ n: 9 }], { seqs: true })))?.code, 'ERR_LOG_READ_ONLY')
   const err = await new Promise((resolve) => merged.append([{ n: 9 }], { seqs: true }, resolve))
   t.equal(err?.code, 'ERR_LOG_READ_ONLY', 'a merged log is for reading, also with options and a callback')

@@ -106,7 +106,9 @@ const LENIENT = ['stream', 'scan']
  */
 function parseRange (call, options = {}, isStrict) {
   const known = isStrict || !LENIENT.includes(call) ? KNOWN[call] : undefined
-  if (known !== undefined || options === null || typeof options !== 'object') checkOptions(call, options, known)
+  // A list has another tag.
+  const isPlain = Object.prototype.toString.call(options) === '[object Object]'
+  if (known !== undefined || !isPlain) checkOptions(call, options, known)
   const skipsDamage = parseSkipping(`${call}: onCorrupt`, options.onCorrupt)
   const skipsRetained = parseSkipping(`${call}: onRetained`, options.onRetained)
   const old = options.old !== false

@@ -92,6 +92,26 @@ function addAskingTests ({ seed, test }) {
     }
     t.deepEqual(await collect(log.stream({ limit: 1, limt: undefined, seqs: false })), ['a'])
   }, { strict: true })
+
+  test('a list is taken for no options', async (t, log) => {
+    const seq = await log.append('a')
+    for (const options of [[], ['a']]) {
+      const calls = {
+        stream: () => collect(log.stream(options)),
+        toReadable: () => collectNode(log.toReadable(options)),
+        scan: () => log.scan(options, () => {}),
+        count: () => log.count(options),
+        first: () => log.first(options),
+        last: () => log.last(options),
+        explain: () => log.explain(options),
+        get: () => log.get(seq, options),
+        getMany: () => log.getMany([seq], options),
+        append: () => log.append('b', options)
+      }
+      for (const [name, call] of Object.entries(calls)) t.equal((await failureOf(call))?.code, 'ERR_INVALID_ARGUMENT', name)
+    }
+    t.deepEqual(await collect(log.stream({ seqs: false })), ['a'])
+  })
 }
 
 /** @param {import('node:stream').Readable} readable */
