@@ -144,3 +144,31 @@ tape('commands: each is in this file', (t) => {
   t.deepEqual([...Object.keys(commands), 'completion', 'view', 'serve', 'keys', 'ship'].sort(), [...commandNames].sort())
   t.end()
 })
+
+const skip = process.platform === 'win32' ? 'no folder is like that there' : !hasSomebody && 'nobody else may read this source'
+
+tape('every file: export, and snapshot of a folder, into a folder that may be written, but not read', { skip }, async (t) => {
+  const folder = temporaryFolder()
+  fs.chmodSync(folder, 0o755)
+  const file = path.join(folder, 'a.log')
+  const log = open(file)
+  await log.append({ type: 'post' })
+  await log.close()
+  const segments = path.join(folder, 'segments')
+  fs.mkdirSync(segments)
+  fs.copyFileSync(file, path.join(segments, '0000000000000000-20260101T000000000Z.log'))
+  for (const name of [file, ...fs.readdirSync(segments).map((name) => path.join(segments, name))]) {
+    fs.chmodSync(name, 0o644)
+  }
+  fs.chmodSync(segments, 0o755)
+  const target = path.join(folder, 'target')
+  fs.mkdirSync(target)
+  fs.chmodSync(target, 0o333)
+  for (const words of [['export', file, path.join(target, 'a.ndjson')], ['snapshot', segments, path.join(target, 'copy')]]) {
+    const { code, stderr } = await runCommand(words, somebody)
+    t.equal(code, 0, stderr)
+  }
+  fs.chmodSync(target, 0o755)
+  t.deepEqual(fs.readdirSync(target).sort(), ['a.ndjson', 'copy'])
+  t.equal(fs.readFileSync(path.join(target, 'a.ndjson'), 'utf8'), '{"type":"post"}\n')
+})
