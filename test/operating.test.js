@@ -9,10 +9,20 @@ const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { verify } = require('@millrace/repair')
-const { collect, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SegmentedLog } = require('@millrace/segmented-log')
+const { collect, failureOf, temporaryFolder, until } = require('@millrace/testkit')
 const { examplesOf } = require('./readme-examples')
 
 const page = fs.readFileSync(path.join(__dirname, '..', 'docs', 'guides', 'operating.md'), 'utf8')
+
+/** For the file of an example. */
+function folderWithPackages () {
+  const folder = temporaryFolder()
+  fs.mkdirSync(path.join(folder, 'node_modules'))
+  const packages = path.join(__dirname, '..', 'node_modules', '@millrace')
+  fs.symlinkSync(packages, path.join(folder, 'node_modules', '@millrace'), 'junction')
+  return folder
+}
 
 tape('operating: a backup that was made under load is restored with the same records and seqs', async (t) => {
   const folder = temporaryFolder()
@@ -51,6 +61,34 @@ tape('operating: a backup that was made under load is restored with the same rec
   t.equal(restored.durable.value, restored.since.value)
   t.ok(await restored.append({ after: true }) > items.at(-1).seq)
   await restored.close()
+})
+
+tape('operating: a backup of compressed segments is restored: its files were plain, under the names of compressed ones', async (t) => {
+  const example = examplesOf(page).find((text) => text.includes('async function backUp'))
+  const file = path.join(folderWithPackages(), 'backup.js')
+  fs.writeFileSync(file, example.replace(/^async function main[^]*/m, 'exports.backUp = backUp'))
+  const { backUp } = require(file)
+  // Text that begins with no object is a log of lines by the names alone, once it is compressed.
+  for (const framing of ['checked', 'lines']) {
+    const folder = path.join(temporaryFolder(), 'journal')
+    const backup = `${folder}-backup`
+    const log = SegmentedLog(folder, { framing, compress: 'gzip' })
+    const lines = Array.from({ length: 300 }, (_, n) => Buffer.from(`line ${n} of a text`))
+    const seqs = await log.append(lines, { seqs: true })
+    await backUp(log, backup)
+    await until(async () => (await log.segments())[0].compressed !== null)
+    await log.append(Buffer.from('the last line'))
+    await backUp(log, backup)
+    await until(async () => (await log.segments()).slice(0, -1).some(({ compressed }) => compressed !== null))
+    fs.rmSync(backup, { recursive: true })
+    await backUp(log, backup)
+    await log.close()
+    const restored = SegmentedLog(backup, { framing })
+    t.equal(await restored.count(), 301, framing)
+    t.equal(String(await restored.get(seqs[299])), 'line 299 of a text')
+    t.equal(restored.recovery, null)
+    await restored.close()
+  }
 })
 
 tape('operating: a damaged backup is not restored', async (t) => {
@@ -113,12 +151,10 @@ exports.app = app
 `
 
 tape('operating: the example for Electron closes the log before the application ends', (t) => {
-  const folder = temporaryFolder()
+  const folder = folderWithPackages()
   const electron = path.join(folder, 'node_modules', 'electron')
   fs.mkdirSync(electron, { recursive: true })
   fs.writeFileSync(path.join(electron, 'index.js'), ELECTRON)
-  const packages = path.join(__dirname, '..', 'node_modules', '@millrace')
-  fs.symlinkSync(packages, path.join(folder, 'node_modules', '@millrace'), 'junction')
   const [example] = examplesOf(page, 'javascript')
   fs.writeFileSync(path.join(folder, 'main.js'), example)
   const options = { cwd: folder, encoding: 'utf8', timeout: 60_000 }

@@ -5,7 +5,7 @@
 //   file := [byte-order mark] line*
 //   line := text ["\r"] "\n"
 //
-// A seq is the position of a line. A blank line is no record. Text has no zero byte: where a file has them, the bytes
+// A seq is the position of a line. An empty line is no record. Text has no zero byte: where a file has them, the bytes
 // that were written there were lost, as a file system may lose them when the power goes. Such a hole, and what is left
 // of the lines that it cuts, is damage.
 
@@ -131,7 +131,7 @@ class LineWalk {
     return this.need > 0 || this.error !== null || this.damage !== null
   }
 
-  /** Adds a line, unless it is blank. @type {(base: number, start: number, end: number, run: RecordRun) => void} */
+  /** Adds a line, unless it is empty. @type {(base: number, start: number, end: number, run: RecordRun) => void} */
   _take (base, start, end, run) {
     if (end - start > this._maxRecordSize) this.error = tooLargeToRead(base + start, end - start, this._maxRecordSize)
     else if (end > start) run.add(base + start, start, end)

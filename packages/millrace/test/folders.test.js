@@ -187,3 +187,23 @@ tape('snapshot: with filters, the records that pass, of a file and of a folder, 
     t.equal((await callCommand(['get', copy, String(seq)])).stdout, '{"n":8}\n')
   }
 })
+
+tape('verify, info, snapshot: a compressed segment of text that begins with no object is whole: it was reported as damaged', async (t) => {
+  const folder = newPath('text')
+  const log = SegmentedLog(folder, { codec: jsonCodec, framing: 'lines', compress: 'gzip' })
+  await log.append(Array.from({ length: 300 }, (_, n) => ['an array', n]))
+  await log.roll()
+  await until(async () => (await log.segments())[0].compressed === 'gzip')
+  await log.append('a string')
+  await log.close()
+  const verified = await callCommand(['verify', folder])
+  t.equal(verified.code, 0, verified.stdout)
+  const { code, stdout } = await callCommand(['info', folder])
+  t.equal(code, 0, stdout)
+  t.notOk(stdout.includes('damage'))
+  const [name] = fs.readdirSync(folder).filter((name) => name.endsWith('.gz'))
+  t.equal((await callCommand(['count', path.join(folder, name)])).stdout, '300\n')
+  const copy = newPath('copy')
+  t.equal((await callCommand(['snapshot', folder, copy])).code, 0)
+  t.equal((await callCommand(['count', copy])).stdout, '301\n')
+})

@@ -36,9 +36,11 @@ const CALL_OPTIONS = { flushSync: ['sync'], append: ['seqs', 'if'], appendSync: 
  * @property {import('./codec').Codec<T>} [codec]  Turns values into bytes and back. Without a codec values are Buffers.
  *   A checked log stores the name of the codec that it was made with; opening it with a codec of another name fails
  *   with ERR_CODEC_MISMATCH and changes nothing.
- * @property {FramingName} [framing]  The format of a new file, `checked` by default. The format of an existing file is
- *   detected. The offset framings `offset32`, `offset48` and `offset53` are those of flumelog-offset: they have no
- *   checksums and mark no batches. `offset32` ends at 4 GiB. `lines` is a plain text file, such as JSON Lines.
+ * @property {FramingName} [framing]  The format of a new or empty file, `checked` by default. The format of any other
+ *   file is detected; text that does not begin with a JSON object needs `lines`, unless the file of sums is beside it,
+ *   or it is named as a segment. The offset framings `offset32`, `offset48` and `offset53` are those of
+ *   flumelog-offset: they have no checksums and mark no batches. `offset32` ends at 4 GiB. `lines` is a plain text
+ *   file, such as JSON Lines.
  * @property {import('./index-seam').IndexSource} [index]  Finds the records that a filter matches: reads with `where`
  *   use it; without one they scan. `createIndex` of the package index makes one. Its files are in `<path>.index`.
  * @property {string} [id]  Names a new log, in 32 hex digits; random by default. An existing log keeps its own. The

@@ -1,9 +1,10 @@
 'use strict'
 // Identifies a file before it is opened as a log: its framing, and the id of its log. A checked log begins with a
-// magic. An offset log begins with a frame whose two sizes and end agree. JSON Lines begin with an object, or have the
-// file of sums beside them.
+// magic. An offset log begins with a frame whose two sizes and end agree. JSON Lines begin with an object, have the
+// file of sums beside them, or are a segment by their name: a compressed one has no sums.
 
-const { fileStorage, readWhole } = require('@millrace/block-file')
+const { basename } = require('node:path')
+const { SEGMENT_EXTENSIONS, SEGMENT_NAME, fileStorage, readWhole } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { promisesOf, toCallback, toPromise } = require('@millrace/flow')
 const {
@@ -60,10 +61,16 @@ function detectOther (blocks, expected, cb) {
     // The second header comes last: a record of an offset log may hold the magic at its position.
     isChecked(blocks, second, (err, isOne) => {
       if (err || isOne) return cb(err, 'checked')
-      if (expected === 'lines') return cb(null, 'lines')
+      if (expected === 'lines' || isLinesSegment(blocks.path)) return cb(null, 'lines')
       areLines(blocks, (err, isOne) => err || isOne ? cb(err, 'lines') : cb(unknownFormat(blocks.path)))
     })
   })
+}
+
+/** @param {string} path  of a plain or compressed file */
+function isLinesSegment (path) {
+  const name = basename(path)
+  return SEGMENT_NAME.test(name) && name.includes(SEGMENT_EXTENSIONS.lines)
 }
 
 /** @type {(blocks: BlockFileHandle, position: number, cb: (err: Error | null, isOne?: boolean) => void) => void} */
@@ -111,7 +118,8 @@ function hasTrailer (framing, trailer, size) {
 /** @param {string} path */
 function unknownFormat (path) {
   return new LogError('ERR_LOG_UNKNOWN_FORMAT', `open: ${path} does not begin with a whole record of any framing that ` +
-    'this version knows; check the path. If its first append was cut off, move the file away', { offset: 0, path })
+    'this version knows; check the path. If it is text, give the framing lines; if its first append was cut off, move ' +
+    'the file away', { offset: 0, path })
 }
 
 const PEEK_SIZE = HEADER_POSITIONS[HEADER_POSITIONS.length - 1] + AREA_SIZE
