@@ -5,7 +5,7 @@ exports.why = 'what was promised is in the page cache when the power goes'
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/durability.js',
-  find: 'const syncing = blocks.syncSoon()',
+  find: 'const syncing = blocks.beginSync()',
   replace: 'const syncing = null'
 }, {
   file: 'packages/offset-log/lib/durability.js',

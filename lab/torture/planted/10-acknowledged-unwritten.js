@@ -7,6 +7,6 @@ exports.oracle = 'kill'
 exports.kinds = ['promised lost', 'thrown']
 exports.patches = [{
   file: 'packages/offset-log/lib/appender.js',
-  find: 'const writing = blocks.appendSoon(',
-  replace: 'commit.dones.slice(0, commit.count).forEach((done, index) => done(null, commit.seqs[index]))\n        const writing = blocks.appendSoon('
+  find: 'const writing = blocks.beginAppend(',
+  replace: 'commit.dones.slice(0, commit.count).forEach((done, index) => done(null, commit.seqs[index]))\n        const writing = blocks.beginAppend('
 }]

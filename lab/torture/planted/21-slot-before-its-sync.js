@@ -5,8 +5,8 @@ exports.why = 'it may reach the disk first: a write that the power cut off is ca
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/durability.js',
-  find: 'const syncing = blocks.syncSoon()',
-  replace: 'checkpoints.synced(mark, needsSlot)\n      const syncing = blocks.syncSoon()'
+  find: 'const syncing = blocks.beginSync()',
+  replace: 'checkpoints.synced(mark, needsSlot)\n      const syncing = blocks.beginSync()'
 }, {
   file: 'packages/offset-log/lib/durability.js',
   find: 'if (!blocks.trySync()) return false',

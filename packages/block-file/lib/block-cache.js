@@ -273,7 +273,7 @@ class Reader {
   // Reads a range below the file's size into memory of the caller's own. `cb` may run before `read` returns.
   /** @type {(start: number, end: number, cb: (err: Error | null, bytes?: Buffer) => void) => void} */
   read (start, end, cb) {
-    const { size, lock } = this.#file
+    const { size, rangeLock } = this.#file
     const result = Buffer.allocUnsafe(end - start)
     let position = start
     let { rewriteCount } = this.#file
@@ -286,9 +286,9 @@ class Reader {
       }
       position = this.#copyCached(result, start, position, end)
       if (position === end) return cb(null, result)
-      if (position > start && !lock.isFree(start, end)) {
+      if (position > start && !rangeLock.isFree(start, end)) {
         // An overwrite is running. The result must not mix bytes from before and after it, so wait and start again.
-        return lock.read(start, end, (release) => {
+        return rangeLock.read(start, end, (release) => {
           release()
           position = start
           next()

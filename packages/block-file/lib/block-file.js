@@ -109,7 +109,7 @@ class BlockFileHandle {
       handle: null,
       size: this.size,
       cache: new BlockCache(blockSize, cache),
-      lock: new RangeLock(),
+      rangeLock: new RangeLock(),
       adaptiveIo: new AdaptiveIo({ asyncCountMin: ASYNC_COUNT_MIN, quickCountMin: QUICK_COUNT_MIN }),
       storage,
       hasUnsyncedName: false,
@@ -226,7 +226,7 @@ class BlockFileHandle {
    * @returns {Promise<number> | null}  null if the bytes are in the file already
    * @throws errors of the file system, as the promise rejects with
    */
-  appendSoon (bytes) {
+  beginAppend (bytes) {
     return this._lifecycle.isOpen && this._writer.tryAppend(bytes) ? null : toPromise((cb) => this.append(bytes, cb))
   }
 
@@ -273,7 +273,7 @@ class BlockFileHandle {
    * @returns {Promise<void> | null}  null if everything is on stable storage already
    * @throws errors of the file system, as the promise rejects with
    */
-  syncSoon () {
+  beginSync () {
     return this.trySync() ? null : toPromise((cb) => this.sync(cb))
   }
 
@@ -526,14 +526,14 @@ class BlockFileHandle {
   close (cb) {
     if (typeof cb !== 'function') throw misuse(`close: expected a callback, got ${typeof cb}`)
     this._lifecycle.close((cb) => {
-      const { handle, lock, lockHeld } = this._file
+      const { handle, rangeLock, lockHeld } = this._file
       this._file.handle = null
       this._file.cache.release()
       this._ownCache?.release()
       // A replacement that could not open the file again leaves the lock.
       if (handle === null) return lockHeld ? lockHeld.release(cb) : cb(null)
       // A span reader may still be reading. Its descriptor must not be closed, nor become that of another file.
-      lock.write(0, Infinity, (release) => {
+      rangeLock.write(0, Infinity, (release) => {
         release()
         toCallback(close(handle, lockHeld), cb)
       })

@@ -110,7 +110,7 @@ async function reopen (file, handle, goOnWith) {
  * @type {(file: OpenFile, start: number, end: number) => Promise<() => void>} resolves to what lets readers in again
  */
 function excludeReaders (file, start, end) {
-  return new Promise((resolve) => file.lock.write(start, end, resolve))
+  return new Promise((resolve) => file.rangeLock.write(start, end, resolve))
 }
 
 /**

@@ -17,7 +17,7 @@ const { promisesOf } = require('@millrace/flow')
  * @property {import('@millrace/flow').Obz<number>} size  readable bytes; nothing reads past it
  * @property {number} blockSize  in bytes
  * @property {import('./block-cache').BlockCache} cache
- * @property {RangeLock} lock
+ * @property {RangeLock} rangeLock
  * @property {import('./whole-io').AdaptiveIo} adaptiveIo
  * @property {import('./storage').Storage} storage
  * @property {boolean} hasSyncCalls  whether the storage has the calls that the synchronous changes need
@@ -201,8 +201,8 @@ const SYNC_SIZE_MAX = 1024 * 1024
 function fetch (file, target, position, cb) {
   const end = position + target.length
   if (file.handle === null) return cb(closedError('read', file.path))
-  const { handle, lock, adaptiveIo } = file
-  if (target.length <= SYNC_SIZE_MAX && lock.isFree(position, end) && adaptiveIo.mayBlock()) {
+  const { handle, rangeLock, adaptiveIo } = file
+  if (target.length <= SYNC_SIZE_MAX && rangeLock.isFree(position, end) && adaptiveIo.mayBlock()) {
     let count
     try {
       const beganMs = performance.now()
@@ -214,7 +214,7 @@ function fetch (file, target, position, cb) {
     return cb(count === target.length ? null : shortReadError(file, position + count))
   }
   adaptiveIo.noteAsync()
-  lock.read(position, end, (release) => {
+  rangeLock.read(position, end, (release) => {
     // While the read waited, the file may have been replaced by another one, or closed.
     if (file.handle === null) {
       release()
@@ -231,9 +231,9 @@ function fetch (file, target, position, cb) {
 // range must lie in the file. `offset` is a position in the target.
 /** @type {(file: OpenFile, target: Buffer, offset: number, size: number, position: number) => boolean} */
 function fetchNow (file, target, offset, size, position) {
-  const { handle, lock, adaptiveIo } = file
+  const { handle, rangeLock, adaptiveIo } = file
   if (size > SYNC_SIZE_MAX || handle === null || !adaptiveIo.mayBlock()) return false
-  if (!lock.isFree(position, position + size)) return false
+  if (!rangeLock.isFree(position, position + size)) return false
   const started = adaptiveIo.begin()
   try {
     if (handle.readSync(target, offset, size, position) !== size) return false

@@ -130,7 +130,7 @@ class Appender {
       if (commit.state === 'closed') {
         const packed = commit.packed ?? this.#frame(commit, this.#target.ofSize(sizeMax))
         commit.state = 'writing'
-        const writing = blocks.appendSoon(packed.bytes)
+        const writing = blocks.beginAppend(packed.bytes)
         if (writing !== null) await writing
       }
       if (commit.state === 'writing') this.#noteWritten(commit)

@@ -148,7 +148,7 @@ class Durability {
     // Perhaps nobody waits for it but the action.
     running.promise.catch(() => {})
     try {
-      const syncing = this.#file.blocks.syncSoon()
+      const syncing = this.#file.blocks.beginSync()
       if (syncing !== null) await syncing
     } catch (err) {
       this.poison(/** @type {Error} */ (err))
@@ -242,7 +242,7 @@ class Durability {
       const besides = store.isLines ? store.syncBeside() : null
       // If the other one fails first, this failure must be no unhandled rejection.
       besides?.catch(() => {})
-      const syncing = blocks.syncSoon()
+      const syncing = blocks.beginSync()
       if (syncing !== null) await syncing
       if (besides !== null) await besides
     } catch (err) {

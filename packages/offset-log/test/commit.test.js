@@ -106,7 +106,7 @@ tape('commit: what flushSync has written does not fail with what was being prepa
   const preparing = new Promise((resolve, reject) => { failPreparing = reject })
   const file = {
     maxPendingSize: 2 ** 20,
-    blocks: { path: '/log', appendNow () {}, appendSoon: () => t.fail('it is written once') },
+    blocks: { path: '/log', appendNow () {}, beginAppend: () => t.fail('it is written once') },
     durability: { mode: 'never', error: null, noteWritten () {}, noteFailedWrite: (err) => err },
     lifecycle: { enter () {}, leave () {} },
     since: { set () {} },

@@ -256,11 +256,11 @@ tape('lines: half a batch of a killed process is cut, and what was there before 
       // As if it was killed while it wrote: the sums describe the batch, and part of it is there.
       const { blocks } = log._file
       const copy = newPath('copy.jsonl')
-      const appendSoon = blocks.appendSoon.bind(blocks)
-      blocks.appendSoon = (bytes) => {
+      const beginAppend = blocks.beginAppend.bind(blocks)
+      blocks.beginAppend = (bytes) => {
         fs.writeFileSync(copy, Buffer.concat([before, bytes.subarray(0, kept)]))
         fs.copyFileSync(`${file}.sums`, `${copy}.sums`)
-        return appendSoon(bytes)
+        return beginAppend(bytes)
       }
       await log.append([{ n: 3 }, { n: 4 }, { n: 5 }])
       await log.close()
