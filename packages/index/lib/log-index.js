@@ -61,7 +61,7 @@ const TUNING = {
  *   that has this seq, Infinity if there is none. No run crosses it, so a file takes whole runs with it
  *
  * @typedef {object} Tuning  for tests and tools
- * @property {number} [hashBits]  of the short hash
+ * @property {number} [hashBits]  of the short hash: never another one beside runs that exist, which do not tell it
  * @property {number} [recordsMax]  of a block
  * @property {number} [fanOut]  how many runs become one
  * @property {number} [waitMs]  from an append until its keys are noted

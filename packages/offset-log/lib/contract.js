@@ -260,7 +260,8 @@
  * @property {ReadOne<T>} first  Reads the first record of a range; undefined if there is none.
  * @property {ReadOne<T>} last  Reads the last record of a range; undefined if there is none.
  * @property {Method<[], number> & FilteredMethod<T, CountOptions, number>} count  Counts the records of a range. It
- *   reads all of them. It takes the bounds, `where`, `onCorrupt`, `onRetained`, `signal` and `limit`.
+ *   reads all of them, but those that an index knows for certain. It takes the bounds, `where`, `onCorrupt`,
+ *   `onRetained`, `signal` and `limit`.
  * @property {Stream<T>} stream  Delivers the records of a range one by one, as a source that is a pull-stream and
  *   async-iterable. A stream that is not live delivers only records that the log had at the call. Each read decodes one
  *   record, and loads no more of the file than the blocks around it; a stream that nothing reads costs nothing. A value

@@ -30,7 +30,7 @@ const { IndexedReader } = require('./read/indexed-reader')
  * @property {number} runs  How many files of the index are looked into.
  * @property {{ from: number, records: number | null } | null} scanned  The lowest seq that is scanned, and how many
  *   records that are; null if that is unknown. Null if nothing is scanned.
- * @property {string} why  Why something is scanned, or why not.
+ * @property {string} why  Why something is scanned, or why not; empty if the range has no records.
  */
 
 /**
