@@ -4,7 +4,7 @@
 
 const { abortError, pause, promisesOf, toPromise } = require('@millrace/flow')
 const { openChecked, openNewChecked, removeLeftover } = require('./recover/open-checked')
-const { detectFraming, hasSums, readBytes } = require('./recover/identify')
+const { detectFraming, hasSums, readBytes, removeSums } = require('./recover/identify')
 const { HEADER_SIZE, hasMagic, offsetFramings } = require('@millrace/framing')
 const { openOffset } = require('./recover/open-offset')
 
@@ -177,6 +177,7 @@ async function openStore (file, framing) {
   const { size: { value: size } } = file.blocks
   if (size === 0) {
     if (framing === 'lines' || (framing === 'checked' && await hasSums(file.blocks, file.storage))) return lines().openLines(file)
+    if (file.blocks.flags === 'r+') await removeSums(file.blocks, file.storage)
     return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32)
   }
   const head = await readBytes(file.blocks)

@@ -8,8 +8,8 @@ const { abortError, parseSignal, promisesOf, toCallback, toPromise } = require('
 const { packChosen } = require('./compactor')
 const { RangeReader, parseRange } = require('./range')
 const { RecordRun } = require('./record-run')
-const { SUMMED_SIZE, SUMS_SUFFIX, SeqReservation, encodeHead, readHead } = require('@millrace/framing')
-const { checkAbsent, writeAside } = require('./copy/aside')
+const { SUMMED_SIZE, SeqReservation, encodeHead, readHead } = require('@millrace/framing')
+const { writeAside } = require('./copy/aside')
 const { DamageList, describeSource, encodeHeadOf } = require('@millrace/framing/survey')
 const { surveyFile } = require('./copy/survey-file')
 const { readBytes } = require('./recover/identify')
@@ -84,8 +84,6 @@ function parseWanted (file, options = {}) {
 
 /** @type {(file: LogFile, path: string, wanted: Wanted) => Promise<void>} */
 async function makeCopy (file, path, wanted) {
-  // It would describe the copy, but is of another file.
-  if (file.store instanceof LinesStore) await checkAbsent(file.storage, path + SUMS_SUFFIX, path + SUMS_SUFFIX)
   await writeAside(path, file.storage, (output) => copy(file, output, wanted))
 }
 

@@ -4,9 +4,9 @@
 
 const fs = require('node:fs')
 const tape = require('tape')
-const { createRandom, inQuickRuns, newPath } = require('@millrace/testkit')
+const { createRandom, failureOf, inQuickRuns, newPath } = require('@millrace/testkit')
 const { jsonCodec } = require('@millrace/json-codec')
-const { accept, verify } = require('@millrace/repair')
+const { accept, repair, verify } = require('@millrace/repair')
 const { OffsetLog } = require('..')
 
 const PAGE = 16384
@@ -153,6 +153,43 @@ tape('lines: sums that are left of another file cut nothing of this one', async 
   t.deepEqual((await collect(other)).map(({ n }) => n), [7, 8, 9])
   await other.close()
   t.equal(fs.readFileSync(file, 'utf8'), text)
+})
+
+for (const framing of ['offset32', 'offset48', 'offset53']) {
+  tape(`lines: sums that are left have no new log taken for lines: ${framing}`, async (t) => {
+    for (const isThere of [false, true]) {
+      const file = newPath('events.log')
+      await write(file, createRandom(seed), 3, 10)
+      fs.rmSync(file)
+      if (isThere) fs.writeFileSync(file, '')
+      const open = (options) => OffsetLog(file, { codec: jsonCodec, ...options })
+      const log = open({ framing })
+      await log.append([{ n: 7 }, { n: 8 }])
+      await log.close()
+      for (const options of [{ flags: 'r' }, { framing }, {}]) {
+        const again = open(options)
+        t.deepEqual((await collect(again)).map(({ n }) => n), [7, 8], JSON.stringify(options))
+        await again.close()
+      }
+    }
+  })
+}
+
+tape('lines: no copy of another framing is made beside sums that are left', async (t) => {
+  const [file, copy] = [newPath('events.log'), newPath('copy.log')]
+  const log = OffsetLog(file, { codec: jsonCodec, framing: 'offset32' })
+  await log.append({ n: 1 })
+  await write(copy, createRandom(seed), 3, 10)
+  fs.rmSync(copy)
+  const makers = { snapshot: () => log.snapshot(copy), repair: () => repair(file, copy, { write: true }) }
+  for (const [name, make] of Object.entries(makers)) {
+    const err = await failureOf(make)
+    t.deepEqual([err?.code, err?.path], ['EEXIST', `${copy}.sums`], name)
+    t.notOk(fs.existsSync(copy))
+  }
+  fs.rmSync(`${copy}.sums`)
+  await repair(file, copy, { write: true })
+  await log.close()
 })
 
 tape('lines: plain text that a killed process left without its line break is torn', async (t) => {

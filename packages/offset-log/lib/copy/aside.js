@@ -9,6 +9,7 @@ const { dirname } = require('node:path')
 const { BlockFile, fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { promisesOf } = require('@millrace/flow')
+const { SUMS_SUFFIX } = require('@millrace/framing')
 
 const BUFFER_SIZE = 1024 * 1024
 const PADDING = Buffer.alloc(64)
@@ -29,6 +30,8 @@ const PADDING = Buffer.alloc(64)
  */
 async function writeAside (target, storage = fileStorage, write, check = async () => {}) {
   await checkAbsent(storage, target, target)
+  // It would describe the new file, or have it taken for lines, but is of another file.
+  await checkAbsent(storage, target + SUMS_SUFFIX, target + SUMS_SUFFIX)
   const { path, release } = await lockTarget(storage, target)
   let result
   try {

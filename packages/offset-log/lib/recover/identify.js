@@ -3,7 +3,7 @@
 // magic. An offset log begins with a frame whose two sizes and end agree. JSON Lines begin with an object, have the
 // file of sums beside them, or are a segment by their name: a compressed one has no sums.
 
-const { basename } = require('node:path')
+const { basename, dirname } = require('node:path')
 const { SEGMENT_EXTENSIONS, SEGMENT_NAME, fileStorage, readWhole } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { promisesOf, toCallback, toPromise } = require('@millrace/flow')
@@ -163,6 +163,21 @@ async function hasSums (blocks, storage) {
 }
 
 /**
+ * Removes what a log of lines has left beside an empty file that becomes a log of another framing: with it, the next
+ * open would take that for lines.
+ * @type {(blocks: BlockFileHandle, storage?: import('@millrace/block-file').Storage) => Promise<void>}
+ */
+async function removeSums ({ realPath }, storage = fileStorage) {
+  try {
+    await promisesOf(storage).unlink(realPath + SUMS_SUFFIX)
+  } catch (/** @type {any} */ err) {
+    if (err.code === 'ENOENT') return
+    throw err
+  }
+  await promisesOf(storage).syncFolder(dirname(realPath))
+}
+
+/**
  * The path that a log has now, with every symlink followed: its writer has the files beside it there. Whoever only
  * reads it may have come by a link, which may lead elsewhere later.
  * @type {(blocks: BlockFileHandle, storage?: import('@millrace/block-file').Storage) => Promise<string>}
@@ -226,5 +241,6 @@ exports.areOfCopy = areOfCopy
 exports.peekId = peekId
 exports.findPlace = findPlace
 exports.hasSums = hasSums
+exports.removeSums = removeSums
 exports.peekSumsOf = peekSumsOf
 exports.readHeaderAreas = readHeaderAreas
