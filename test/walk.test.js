@@ -9,7 +9,7 @@ const { walk, walkNames } = require('../scripts/walk')
 const limits = {
   append: { files: 19, functions: 76 },
   get: { files: 7, functions: 20 },
-  stream: { files: 17, functions: 81 },
+  stream: { files: 17, functions: 80 },
   open: { files: 33, functions: 149 }
 }
 

@@ -117,9 +117,7 @@ function parseRange (call, options = {}, isStrict) {
   if (live && reverse) throw misuse(`${call}: a live stream cannot be reversed; leave out live, old or reverse`)
   const where = options.where === undefined ? null : parseFilter(call, options.where)
   const signal = options.signal === undefined ? null : parseSignal(call, options.signal)
-  const { from, stop } = parseBounds(call, options)
-  // An empty range never gets a record, so even a live stream of it ends at once, and no file is read.
-  const limit = Math.min(parseLimit(call, options.limit), from < stop ? Infinity : 0)
+  const { from, stop, limit } = parseBounds(call, options)
   return {
     from, stop, reverse, live, old, limit, where, skipsDamage, signal,
     skipsRetained: skipsRetained ?? (from === 0 && OF_WHAT_IS_THERE.includes(call))
@@ -144,25 +142,23 @@ function parseFilter (call, where) {
 }
 
 /**
- * Seqs are integers, so each bound is rounded to an integer that means the same.
- * @type {(call: string, options: ReadOptions) => Pick<Range, 'from' | 'stop'>}
+ * Seqs are integers, so each bound is rounded to an integer that means the same. An empty range never gets a record, so
+ * even a live stream of it ends at once, and no file is read.
+ * @type {(call: string, options: ReadOptions) => Pick<Range, 'from' | 'stop' | 'limit'>}
  */
-function parseBounds (call, { gt, gte, lt, lte }) {
+function parseBounds (call, { gt, gte, lt, lte, limit }) {
   for (const [name, bound] of Object.entries({ gt, gte, lt, lte })) {
-    if (bound === undefined || bound === null || (typeof bound === 'number' && !Number.isNaN(bound))) continue
+    const given = bound ?? 0
+    if (typeof given === 'number' && !Number.isNaN(given)) continue
     throw misuse(`${call}: ${name} must be a number, got ${reasonOf(bound)}`)
   }
-  return {
-    from: Math.max(0, Math.ceil(gte ?? 0), Math.floor(gt ?? -1) + 1),
-    stop: Math.min(Math.ceil(lt ?? Infinity), Math.floor(lte ?? Infinity) + 1)
+  const most = limit === -1 ? Infinity : limit ?? Infinity
+  if (!(most === Infinity || Number.isInteger(most)) || most < 0) {
+    throw misuse(`${call}: limit must be a whole number, or -1 for none, got ${reasonOf(limit)}`)
   }
-}
-
-/** @type {(call: string, limit: unknown) => number} */
-function parseLimit (call, limit) {
-  if (limit === undefined || limit === null || limit === -1) return Infinity
-  if (typeof limit === 'number' && limit >= 0 && (Number.isInteger(limit) || limit === Infinity)) return limit
-  throw misuse(`${call}: limit must be a whole number, or -1 for none, got ${reasonOf(limit)}`)
+  const from = Math.max(0, Math.ceil(gte ?? 0), Math.floor(gt ?? -1) + 1)
+  const stop = Math.min(Math.ceil(lt ?? Infinity), Math.floor(lte ?? Infinity) + 1)
+  return { from, stop, limit: from < stop ? most : 0 }
 }
 
 const NO_RECORDS = new RecordRun()
