@@ -45,6 +45,16 @@ tape('snapshot: a folder of segments that is written, some of them compressed', 
   t.deepEqual(fs.readdirSync(path.dirname(copy)), ['copy'])
 })
 
+tape('snapshot: the path of the copy may end with a slash, as that of a folder', async (t) => {
+  const { folder, log } = await makeSegments()
+  await log.close()
+  const copy = newPath('copy')
+  const { code, stderr } = await callCommand(['snapshot', folder, `${copy}/`])
+  t.equal(code, 0, stderr)
+  t.equal((await callCommand(['count', copy])).stdout, `${COUNT}\n`)
+  t.deepEqual(fs.readdirSync(path.dirname(copy)), ['copy'])
+})
+
 // The long form runs other processes.
 const seesSyncs = process.platform === 'linux' && !isLongRun
 tape('snapshot, export: what was made keeps its name through a power cut', { skip: !seesSyncs }, async (t) => {

@@ -81,7 +81,9 @@ async function copyFile (shell, file, copy, { where, codec, tally }) {
  * Oldest first: what is appended meanwhile is in the newest segment, or in one that is not copied.
  * @type {typeof copyLog}
  */
-async function copyFolder (shell, folder, copy, wanted) {
+async function copyFolder (shell, folder, to, wanted) {
+  // Without a slash at its end: what is unfinished is beside it.
+  const copy = path.join(path.dirname(to), path.basename(to))
   const { listSegments } = require('@millrace/segmented-log')
   const { listSlots } = require('../slots')
   if (listSlots(folder).length > 0 || (await listSegments(folder)).length === 0) {
