@@ -238,7 +238,7 @@
  *   falls only between two sessions, if the last records were deleted: above it `get` then fails with
  *   `flumelog:deleted`.
  * @property {Observable<number>} durable  The seq up to which everything is on stable storage; -1 if nothing is. It is
- *   never above `since`.
+ *   never above `since`. A file of an offset framing does not say it: there it stays -1 for a log that is only read.
  * @property {Observable<Progress>} compactionProgress  Of the running or the last compaction, in bytes.
  * @property {Supports} supports  What this log can do. Calls that need what is false fail with ERR_NOT_SUPPORTED. Set
  *   once loaded.

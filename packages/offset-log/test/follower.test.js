@@ -108,6 +108,19 @@ tape('follow: durable follows the checkpoints of the writer', async (t) => {
   await close()
 })
 
+tape('follow: durable of a reader is -1 in an offset framing, which does not say it', async (t) => {
+  const { file, writer, reader, close } = await openBoth({ framing: 'offset32' })
+  const seq = await writer.append('a')
+  await writer.sync()
+  t.equal(writer.durable.value, seq)
+  await reader.refresh()
+  const late = OffsetLog(file, { codec: jsonCodec, flags: 'r' })
+  await late.ready()
+  t.deepEqual([reader, late].map(({ since, durable }) => [since.value, durable.value]), [[seq, -1], [seq, -1]])
+  await late.close()
+  await close()
+})
+
 tape('follow: nothing of a commit is seen before its last byte', async (t) => {
   const random = createRandom(11)
   const folder = temporaryFolder()
