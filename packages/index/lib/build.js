@@ -5,7 +5,8 @@
 
 const { KEY_WORK, writeKeys } = require('./block-keys')
 const { ENTRY_WORK, mergeKeys } = require('./merge-keys')
-const { RunPages, openRun } = require('./run')
+const { openRun } = require('./run')
+const { RunPages } = require('./run-pages')
 const { DOUBLE_SIZE, checkOrder } = require('./run-format')
 const { ValueWriter } = require('./run-writer')
 const { SEQ_WORK, SeqWriter } = require('./seqs')

@@ -5,7 +5,8 @@
 const { listFiles, removeFiles } = require('@millrace/block-file')
 const { parsePaths } = require('./paths')
 const { DamagedRun, MISSING, RUN_NAME, UNFINISHED_NAME, UNREADABLE } = require('./run-format')
-const { RunPages, openRun } = require('./run')
+const { openRun } = require('./run')
+const { RunPages } = require('./run-pages')
 
 /**
  * @typedef {import('@millrace/block-file').Storage} Storage

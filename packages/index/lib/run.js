@@ -13,14 +13,10 @@ const {
 const { SeqReader } = require('./seqs')
 const { firstIndex } = require('./sorting')
 
-/** Pages in memory, of all runs of an index. */
-const CACHED_PAGES = 2048
 /** How many short hashes there are. */
 const HASHES = 2 ** 32
 /** So far from where an entry was guessed to be, it is looked for close by; then by halves. */
 const GUESSED = 8
-/** The cache begins with room for so many. */
-const PAGES_MIN = 16
 const PAGE_SHIFT = 12
 const PAGE_MASK = PAGE_SIZE - 1
 /** So many short hashes are read at once. */
@@ -61,56 +57,6 @@ class KeyCursor {
   }
 }
 
-/**
- * The pages that are in memory, of all runs, side by side: a search looks at a few far from each other, and each object
- * on the way to them would have to be fetched too. The one that was loaded first is the first to be read over: bytes of
- * a page are valid until the next one is read.
- */
-class RunPages {
-  #max
-  /** Of each place: the places of the run whose page it has, and which one. @type {Array<Int32Array | null>} */
-  #owners = []
-  /** @type {number[]} */
-  #indexes = []
-  #next = 0
-  bytes = Buffer.alloc(0)
-  view = new DataView(this.bytes.buffer)
-
-  /** @param {number} max */
-  constructor (max) {
-    this.#max = max
-  }
-
-  /** Gives a place whose page may be read over, until the next call. @returns {number}  counted from 1 */
-  take () {
-    if (this.#owners.length < this.#max) {
-      if (this.#owners.length * PAGE_SIZE === this.bytes.length) this.#grow()
-      return this.#owners.push(null)
-    }
-    const place = this.#next
-    this.#next = (this.#next + 1) % this.#max
-    const owner = this.#owners[place]
-    if (owner !== null) owner[this.#indexes[place]] = 0
-    this.#owners[place] = null
-    return place + 1
-  }
-
-  #grow () {
-    const count = Math.min(this.#max, Math.max(PAGES_MIN, 2 * this.#owners.length))
-    const bytes = Buffer.allocUnsafeSlow(count * PAGE_SIZE)
-    this.bytes.copy(bytes)
-    this.bytes = bytes
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-  }
-
-  /** A place has a page of a run. @type {(place: number, places: Int32Array, index: number) => void} */
-  give (place, places, index) {
-    this.#owners[place - 1] = places
-    this.#indexes[place - 1] = index
-    places[index] = place
-  }
-}
-
 /** A run. What reads it throws DamagedRun if a page is not what was written. */
 class Run {
   #handle
@@ -130,7 +76,7 @@ class Run {
    * @param {StorageHandle} handle
    * @param {Footer} footer
    * @param {Buffer} checksums
-   * @param {RunPages} cache
+   * @param {import('./run-pages').RunPages} cache
    */
   constructor (name, size, handle, footer, checksums, cache) {
     this.name = name
@@ -469,7 +415,7 @@ function findGroup (shorts, short) {
  * @param {Storage} storage
  * @param {string} folder
  * @param {string} name
- * @param {RunPages} cache
+ * @param {import('./run-pages').RunPages} cache
  * @returns {Promise<Run>}
  * @throws {DamagedRun} if the file is not as it was written
  */
@@ -503,9 +449,7 @@ async function readAt (handle, position, size) {
   return bytes
 }
 
-exports.CACHED_PAGES = CACHED_PAGES
 exports.HASHES_AT_ONCE = HASHES_AT_ONCE
-exports.RunPages = RunPages
 exports.KeyCursor = KeyCursor
 exports.Run = Run
 exports.openRun = openRun
