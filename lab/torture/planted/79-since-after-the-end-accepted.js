@@ -5,6 +5,6 @@ exports.why = 'a client that knows records which the log has lost overwrites wha
 exports.oracle = 'conditions'
 exports.patches = [{
   file: 'packages/offset-log/lib/append-condition.js',
-  find: 'return since < this.#file.logEnd && (this',
+  find: 'return since < this.#file.logEnd && this.#isThere(since) && (this',
   replace: 'return (this'
 }]

@@ -134,3 +134,35 @@ for (const kind of Object.keys(KINDS)) {
     t.deepEqual(await files.compare(), [null, null])
   })
 }
+
+for (const kind of Object.keys(KINDS)) {
+  for (const hasIndex of [false, true]) {
+    const title = `restored: an append whose since a power cut took is refused, in a log of ${kind} ${hasIndex ? 'with' : 'without'} an index`
+    tape(`${title}: what is known of recent records, or an empty segment, let it pass`, async (t) => {
+      const open = (path) => KINDS[kind](path, { codec: jsonCodec, index: hasIndex ? newIndex() : undefined })
+      const [path, copy] = [newPath('log'), newPath('copy')]
+      const before = open(path)
+      const kept = [await before.append({ n: 0 }), await before.append({ n: 1 })]
+      await before.sync()
+      fs.cpSync(path, copy, { recursive: true, filter: (file) => !file.endsWith('.lock') })
+      const lost = []
+      for (let n = 2; n < 5; n++) lost.push(await before.append({ n, text: 'seen, and lost' }))
+      await before.close()
+
+      const log = open(copy)
+      const where = { path: 'n', equals: 2 }
+      const appendIf = (since) => log.append({ n: 9 }, { if: { where, since } }).then(() => 'appended', (err) => [err.code, err.seq])
+      for (const seq of lost) t.deepEqual(await appendIf(seq), ['ERR_LOG_SEQ_LOST', seq], 'the log ends before it')
+      if (kind === 'segments') {
+        await log.roll()
+        for (const seq of lost) t.deepEqual(await appendIf(seq), ['ERR_LOG_SEQ_LOST', seq], 'an empty segment begins after it')
+      }
+      t.equal(await appendIf(kept[1]), 'appended')
+      await log.append({ n: 7 })
+      for (const seq of lost) t.deepEqual(await appendIf(seq), ['ERR_LOG_SEQ_LOST', seq], 'the log goes on after it')
+      for (const since of [...kept, log.since.value, -1]) t.equal(await appendIf(since), 'appended')
+      t.equal(await log.count(), 8)
+      await log.close()
+    })
+  }
+}

@@ -14,7 +14,7 @@
 // So a refusal always names a record that can be read. A log that gets no such append loads none of this.
 //
 // Most appends hold. An index can say that at once, without a test of a record: of what was appended last it has the
-// keys in memory (see `Recent`).
+// keys in memory (see `Recent`). But only a read from there on tells whether `since` was lost in a power cut.
 
 const { LogError } = require('@millrace/errors')
 const { toPromise } = require('@millrace/flow')
@@ -45,6 +45,8 @@ class Conditions {
   #recent = null
   /** Of the decisions that are being made. @type {Set<Watch>} */
   #watches = new Set()
+  /** From here on seqs were given since the log was opened. */
+  #givenFrom = Infinity
 
   /**
    * @param {LogFile} file
@@ -71,11 +73,22 @@ class Conditions {
     // A single record may have no bytes; an empty batch has no record, and so no seq.
     const hasRecord = !Array.isArray(records) || records.length > 0
     const position = recent !== null && hasRecord ? recent.note(records) : -1
-    if (recent === null || position === -1) return done
+    const isFirst = hasRecord && this.#givenFrom === Infinity
+    if (position === -1 && !isFirst) return done
     return (err, seq) => {
-      if (err === null) recent.settle(position, Array.isArray(seq) ? seq[seq.length - 1] : seq)
+      if (err === null) {
+        const last = Array.isArray(seq) ? seq[seq.length - 1] : seq
+        this.#givenFrom = Math.min(this.#givenFrom, last)
+        if (position !== -1) recent?.settle(position, last)
+      }
       done(err, seq)
     }
+  }
+
+  /** Whether no power cut can have taken the record at a seq. @param {number} seq  -1 for none */
+  #isThere (seq) {
+    const { since, store } = this.#file
+    return seq < 0 || seq === since.value || seq >= this.#givenFrom || !store.hasSkippedSeqs
   }
 
   /** Begins what the index knows of the last appends, unless that has begun. */
@@ -89,7 +102,7 @@ class Conditions {
   /** Whether it surely holds: an index may know that. If not, `decide`. @param {Condition} condition */
   holds ({ where, since }) {
     this.#begin()
-    return since < this.#file.logEnd && (this.#recent?.rulesOut(where, since) ?? false)
+    return since < this.#file.logEnd && this.#isThere(since) && (this.#recent?.rulesOut(where, since) ?? false)
   }
 
   /**
@@ -109,7 +122,7 @@ class Conditions {
       return refuse(/** @type {Error} */ (err))
     }
     // Whoever has read everything, and is alone, does not wait.
-    const hasAll = condition.since >= Number(since.value) && condition.since < end
+    const hasAll = condition.since >= Number(since.value) && condition.since < end && this.#isThere(condition.since)
     if (hasAll && !this.#queue.hasUnread(isMatch)) return accept()
     this.#decideSlowly(condition, isMatch, accept).then((seq) => {
       if (seq !== null) refuse(conflict(path, seq, condition.since))
@@ -121,13 +134,15 @@ class Conditions {
     // What `appendSync` has returned may not be readable yet.
     if (since >= this.#file.logEnd) await new Promise((resolve) => this.#queue.flush(() => resolve(null)))
     if (since >= this.#file.logEnd) throw lost(this.#file, since)
+    let isThere = this.#isThere(since)
     for (let from = since + 1; ;) {
       const { logEnd: end, since: { value: last } } = this.#file
       const watch = { isMatch, isHit: this.#hasUnread(where, isMatch) }
       this.#watches.add(watch)
       try {
-        const seq = from <= Number(last) ? await this.#findFirst(where, from, end) : null
+        const seq = from <= Number(last) || !isThere ? await this.#findFirst(where, from, end) : null
         if (seq !== null) return seq
+        isThere = true
         // Nothing may run between this look and the append: so it is not left to whoever awaits the result.
         if (!watch.isHit) {
           this.#watches.delete(watch)
@@ -169,7 +184,11 @@ class Conditions {
       skipsRetained: true,
       signal: null
     }
-    await toPromise((cb) => scan(this.#file, range, ({ seqs }) => { found = seqs[0] }, cb))
+    try {
+      await toPromise((cb) => scan(this.#file, range, ({ seqs }) => { found = seqs[0] }, cb))
+    } catch (/** @type {any} */ err) {
+      throw err.code === 'ERR_LOG_SEQ_LOST' ? lostThere(this.#file, from - 1, err) : err
+    }
     return found
   }
 }
@@ -186,6 +205,12 @@ function lost ({ logEnd: end, blocks: { path } }, since) {
   return new LogError('ERR_LOG_SEQ_LOST', `append: ${path} ends at ${end}, before since, which is ${since}: a power cut took ` +
     'that record, or an older copy of the log was restored. Nothing was appended; read the log again, decide, and append ' +
     'with a since of what you read', { path, seq: since })
+}
+
+/** @type {(file: LogFile, since: number, cause: Error) => LogError} */
+function lostThere ({ blocks: { path } }, since, cause) {
+  return new LogError('ERR_LOG_SEQ_LOST', `append: ${cause.message}. Nothing was appended; read the log again, decide, and append with ` +
+    'a since of what you read', { path, seq: since, cause })
 }
 
 exports.Conditions = Conditions

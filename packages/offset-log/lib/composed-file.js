@@ -37,7 +37,8 @@ const { WaitingStreams } = require('./stream')
 function composeFile ({ path, flags, options, lifecycle, since, peek, readRecord, findEnd, openRange }) {
   const { codec, isStrict, skipsDamage } = options
   const blocks = { path, flags, rewriteCount: 0 }
-  const store = { peek, readRecord, get logEnd () { return findEnd() } }
+  // Each file may have skipped seqs, and so has the log between its files.
+  const store = { peek, readRecord, hasSkippedSeqs: true, get logEnd () { return findEnd() } }
   /** @type {unknown} */
   const file = {
     codec,

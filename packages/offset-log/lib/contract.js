@@ -28,7 +28,8 @@
  *   were deleted, or dropped by retention, do not count.
  * @property {Where} where  No record may match it.
  * @property {number | undefined} [since]  Only records above this seq count, such as the last one that the caller has
- *   seen; all by default. If the log ends before it, ERR_LOG_SEQ_LOST: the caller has seen what is no longer there.
+ *   seen; all by default. If the log ends before it, or a power cut took that record of a checked log,
+ *   ERR_LOG_SEQ_LOST: the caller has seen what is no longer there.
  * @typedef {SyncOptions & Pick<AppendOptions, 'seqs'>} AppendSyncOptions  of `appendSync`
  * @typedef {object} ReadAhead
  * @property {number} [highWaterMark]  How many records the stream reads ahead; 16 by default, as in Node.js.

@@ -22,6 +22,8 @@ class PlainStore {
     this.recordSizeMax = Infinity
     /** Always 0: other programs would take reserved zeros for records. */
     this.reserveSize = 0
+    /** Always false: the seqs that a power cut took are given again. */
+    this.hasSkippedSeqs = false
     this.file = file
     this.blocks = file.blocks
     this.maxRecordSize = file.maxRecordSize
