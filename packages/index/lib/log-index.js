@@ -34,6 +34,7 @@ const TUNING = {
  * @typedef {import('./extract').Records} Records
  *
  * @typedef {object} Host  the log, as an index sees it
+ * @property {string} path  of the log: its file, or its folder
  * @property {string} folder  where the run files are
  * @property {import('@millrace/block-file').Storage} storage
  * @property {() => string | null} findFile  the log's file: the run files get its owner and mode. Null if it is none

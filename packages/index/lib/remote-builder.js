@@ -130,7 +130,11 @@ class RemoteBuilder {
     Audience.of(this.#port).join(this)
     // It must not keep the process running.
     this.#port.unref?.()
-    this.#tell('open')
+    this.#askToOpen()
+  }
+
+  #askToOpen () {
+    this.#tell('open', { path: this.#host.path })
   }
 
   /** Whether it can be asked. Without a proof of what it has read, nobody could believe it. */
@@ -263,7 +267,7 @@ class RemoteBuilder {
   hear (message) {
     if (message?.millrace !== TAG) return
     // It listens from now on; what was sent before may be lost.
-    if (message.kind === 'hello') return this.#isOpen || this.failure !== null ? undefined : this.#tell('open')
+    if (message.kind === 'hello') return this.#isOpen || this.failure !== null ? undefined : this.#askToOpen()
     if (message.owner !== this.#owner) return
     if (message.kind === 'opened') return this.#onOpened(message)
     if (message.kind === 'failed') return this.fail(message.why)

@@ -79,10 +79,13 @@ class Build {
     this.#say = say
   }
 
-  /** @param {(index: BuilderSource) => OpenLog | Promise<OpenLog>} openLog */
-  async open (openLog) {
+  /**
+   * @param {(index: BuilderSource, path: string) => OpenLog | Promise<OpenLog>} openLog
+   * @param {string} logPath
+   */
+  async open (openLog, logPath) {
     try {
-      const log = this.#log = await openLog({ open: (host) => this.#takeHost(host) })
+      const log = this.#log = await openLog({ open: (host) => this.#takeHost(host) }, logPath)
       if (log === null || typeof log !== 'object') {
         throw misuse(`runBuilder: the function that opens the log must return it, or a promise of it, got ${reasonOf(log)}`)
       }
@@ -264,8 +267,9 @@ function buffersOf ({ seqs, keys, numbers, times }) {
  * Builds indexes for another thread, for as long as the port is open: that of `createIndex(paths, { builder })`.
  * @param {Port | null} port  `parentPort` in a Worker, which is null elsewhere; or the other end of the MessagePort
  *   that is the builder there
- * @param {(index: BuilderSource) => OpenLog | Promise<OpenLog>} openLog  Opens the same log, with the same codec,
- *   `flags: 'r'` and this index. It is called once the log is open there; the log is closed when the index is.
+ * @param {(index: BuilderSource, path: string) => OpenLog | Promise<OpenLog>} openLog  Opens the same log, with the
+ *   same codec, `flags: 'r'` and this index. `path` is that of the log, of its file or its folder: one Worker may build
+ *   the indexes of several. It is called once the log is open there; the log is closed when the index is.
  * @returns {void}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
@@ -286,7 +290,7 @@ function runBuilder (port, openLog) {
     if (kind !== 'open') return
     const build = new Build((said, moved) => own.postMessage({ millrace: TAG, owner, ...said }, moved))
     builds.set(owner, build)
-    build.open(openLog)
+    build.open(openLog, message.path)
   })
   own.postMessage({ millrace: TAG, kind: 'hello' })
 }

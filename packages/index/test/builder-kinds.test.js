@@ -12,7 +12,7 @@ const { withDictionary } = require('@millrace/dictionary')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { createRandom, inQuickRuns, newPath } = require('@millrace/testkit')
+const { createRandom, inQuickRuns, newPath, until } = require('@millrace/testkit')
 const { createIndex, runBuilder } = require('..')
 const { PATHS, compare, makeValue } = require('./real-log')
 
@@ -223,3 +223,28 @@ for (const name of Object.keys(KINDS)) {
     t.pass(`${ROUNDS} logs`)
   })
 }
+
+tape('builder: one that serves several logs is told which one it is to open', async (t) => {
+  const { port1: builder, port2 } = new MessageChannel()
+  const asked = []
+  runBuilder(port2, (index, path) => {
+    asked.push(path)
+    const open = path.endsWith('.log') ? OffsetLog : SegmentedLog
+    return open(path, { codec: jsonCodec, flags: 'r', index })
+  })
+  port2.unref()
+  const index = createIndex(PATHS, { builder, tuning: { recordsMax: 50, waitMs: 1 } })
+  const random = createRandom(seed)
+  const logs = [OffsetLog(newPath('a.log'), { codec: jsonCodec, index }), OffsetLog(newPath('b.log'), { codec: jsonCodec, index }),
+    SegmentedLog(newPath('segments'), { codec: jsonCodec, index })]
+  for (const log of logs) await log.append(Array.from({ length: 200 }, (_, n) => makeValue(random, n)))
+  for (const log of logs) {
+    await log.index.ready()
+    const { failure, isReady } = await log.index.status()
+    t.deepEqual({ failure, isReady }, { failure: null, isReady: true }, path.basename(log.filename))
+  }
+  await until(() => asked.length === logs.length)
+  t.deepEqual(asked.sort(), logs.map(({ filename }) => filename).sort())
+  for (const log of logs) await log.close()
+  builder.close()
+})

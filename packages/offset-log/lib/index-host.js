@@ -14,6 +14,7 @@ const { toPromise } = require('@millrace/flow')
  *   onDamage?: (range: { from: number, to: number }) => void) => Promise<void>} ScanRaw
  *
  * @typedef {object} HostParts  what differs between logs
+ * @property {string} path  of the log: its file, or its folder
  * @property {string} folder  where the index may keep its files
  * @property {import('@millrace/block-file').Storage} storage
  * @property {() => string} findFile  the log's file, whose owner and mode those of the index get; of several the newest
@@ -38,7 +39,7 @@ const { toPromise } = require('@millrace/flow')
  *   openRange: OpenRange) => { scanRaw: ScanRaw } & Record<string, any>}
  */
 function createHost (file, parts, openRange) {
-  const { folder, storage, findFile, isReadOnly, sync, findDurableEnd, isDeleting } = parts
+  const { path, folder, storage, findFile, isReadOnly, sync, findDurableEnd, isDeleting } = parts
   const { findStart = () => 0, findErasedCount, nextBorder = () => Infinity } = parts
   const prove = async (/** @type {number} */ seq) => {
     return (await require('./read/prove-record').proveRecord(file, seq))?.crc ?? null
@@ -47,6 +48,7 @@ function createHost (file, parts, openRange) {
   // Reads of the index do not go through the index.
   const plain = Object.create(file, { openRange: { value: openRange } })
   return {
+    path,
     folder,
     storage,
     findFile,

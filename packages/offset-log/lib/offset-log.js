@@ -130,6 +130,7 @@ class Log extends BaseLog {
   _openIndex (indexing) {
     const { since, durable, _file: file } = this
     indexing.open({
+      path: this.filename,
       folder: this._indexFolder,
       storage: file.storage ?? fileStorage,
       findFile: () => file.blocks.realPath,

@@ -114,6 +114,7 @@ class Core {
   get indexParts () {
     const { folder, segments, options: { isWriter, storage } } = this
     return {
+      path: folder,
       folder: path.join(folder, INDEX_FOLDER),
       storage,
       findFile: () => segments.last.filePath,
