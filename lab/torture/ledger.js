@@ -112,7 +112,13 @@ class Commit {
 }
 
 class Ledger {
-  constructor () {
+  /**
+   * @param {object} [options]
+   * @param {boolean} [options.showsOldBytes]  whether a file can grow by a write that is lost, and then have what the
+   *   disk had there: as in ext4 with data=writeback, or if the disk fails
+   */
+  constructor ({ showsOldBytes = false } = {}) {
+    this._showsOldBytes = showsOldBytes
     /** @type {Commit[]} in the order they were asked for */
     this.commits = []
     /** @type {Map<number, RecordEntry>} */
@@ -240,16 +246,27 @@ class Ledger {
   expect (at, isKill) {
     const commits = []
     for (const commit of this.commits) {
-      if (commit.askedAt > at || commit.droppedAt <= at) continue
+      const isDropped = commit.droppedAt <= at
+      if (commit.askedAt > at || (isDropped && (isKill || !this._mayComeBack(commit, at)))) continue
       commits.push({
         commit,
         records: commit.records.map((record) => ({ record, status: record.statusAt(at, isKill) })),
-        isOptional: commit.isOptional(at),
+        isOptional: isDropped || commit.isOptional(at),
         isRequired: commit.promisedAt <= at || (isKill && commit.known.isAt(at))
       })
     }
     const shown = [...this._shown].filter(([, shown]) => shown.at <= at).map(([seq, { record }]) => ({ seq, record }))
     return { commits, shown }
+  }
+
+  /**
+   * A log that was opened had it not. But as long as nothing of that session is durable, all of it can be lost: then
+   * the end of the file is as it was before, or has what the disk had there.
+   * @param {Commit} commit
+   * @param {number} at
+   */
+  _mayComeBack ({ droppedAt }, at) {
+    return this._showsOldBytes && !this._promises.some((promise) => promise.at > droppedAt && promise.at <= at)
   }
 
   /**
@@ -265,6 +282,7 @@ class Ledger {
       // One whose records are all deleted, or may be, cannot be told from one that is not there; they may come back.
       commit.isUncertain = !isThere
       if (!isThere) continue
+      commit.droppedAt = NEVER
       commit.foundAt = Math.min(commit.foundAt, at)
       commit.known.note(at)
       for (const { record } of records) resolveDeletions(record, found.has(record), at)

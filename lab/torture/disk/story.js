@@ -111,7 +111,7 @@ class Telling {
    * @param {boolean} [hasUniqueSeqs]
    */
   constructor (createEntry, hasUniqueSeqs = true) {
-    this.ledger = new Ledger()
+    this.ledger = new Ledger({ showsOldBytes: true })
     this._hasUniqueSeqs = hasUniqueSeqs
     this._createEntry = createEntry
     this._fsync = ''
