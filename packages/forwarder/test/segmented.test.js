@@ -91,7 +91,7 @@ tape('segmented: chosen records that the log keeps longer are forwarded once, al
   }
   const first = forward(log, { sink: failing, batch: { count: 1 } })
   await until(() => left < 0)
-  await first.close({ timeoutMs: 0 })
+  await first.close()
   t.deepEqual(sink.all, [3, 12])
   const second = forward(log, { sink, batch: { count: 1 } })
   await second.drained()

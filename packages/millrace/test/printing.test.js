@@ -19,7 +19,7 @@ const { parseFilter } = require('../lib/cli/filter')
 const { callCommand, runCommand } = require('./run-command')
 
 /** Numbers below a bound, and the seed that gives them again. */
-function seededRandom (seed = randomInt(2 ** 31)) {
+function seededRandom (seed = Number(process.env.MILLRACE_SEED) || randomInt(2 ** 31)) {
   return { seed, below: createRandom(seed) }
 }
 
