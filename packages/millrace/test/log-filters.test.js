@@ -7,6 +7,8 @@ const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { newPath, temporaryFolder } = require('@millrace/testkit')
+const { timeFilter } = require('@millrace/where')
+const { openSource } = require('../lib/cli/source')
 const { makeLog } = require('./make-log')
 const { callCommand } = require('./run-command')
 
@@ -52,6 +54,21 @@ tape('filters: records that say no time or no level are left out with a note', a
   const both = await callCommand(['tail', file, '--since', '1h', '--level', 'warn', '--time', 'time'])
   t.match(both.stderr, /2 records without a time in the field 'time'\n.* 1 record without a level/)
   t.equal((await callCommand(['cat', file, '--since', '1h', '--where', 'level'])).stderr, '', 'not of what is not wanted anyway')
+})
+
+tape('filters: what is read again, as its file may have changed, is counted once among what is left out', async (t) => {
+  const file = await makeLog(Array.from({ length: 100 }, (_, n) => n % 10 === 9 ? { n, time: Date.now() } : { n }))
+  for (const reverse of [false, true]) {
+    const { log, tally, close } = await openSource(/** @type {any} */ ({}), file, {})
+    const found = []
+    for await (const { value } of log.stream({ reverse, where: [timeFilter({ since: new Date(0) })] })) {
+      found.push(JSON.parse(value).n)
+      if (found.length === 3) log._file.blocks.invalidate()
+    }
+    t.equal(found.length, 10)
+    t.equal(tally.untimed, 90)
+    await close()
+  }
 })
 
 tape('filters: --since finds what was logged before a rotation', async (t) => {

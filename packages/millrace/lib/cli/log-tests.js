@@ -9,7 +9,8 @@ const { createLogCheck, createMatch } = require('@millrace/where')
  * @typedef {import('@millrace/where').Condition} Condition
  * @typedef {{ untimed: number, unlevelled: number }} Tally  records that were left out, since they have none
  * @typedef {import('@millrace/where').Select} Select
- * @typedef {((buf: Buffer, start: number, end: number) => boolean) & { select?: Select }} Test
+ * @typedef {Parameters<Select>[0] & { seqs?: Float64Array }} Records
+ * @typedef {((buf: Buffer, start: number, end: number, seq?: number) => boolean) & { select?: Select }} Test
  */
 
 /**
@@ -26,7 +27,9 @@ function countUnknown (compile, decode, tally) {
     const isOther = others.length === 0 ? null : compile(others)
     const isWanted = createLogTest(ofLogs, decode, tally)
     /** @type {Test} */
-    const test = (buf, start, end) => (isOther === null || isOther(buf, start, end)) && isWanted(buf, start, end)
+    const test = (buf, start, end, seq) => {
+      return (isOther === null || isOther(buf, start, end)) && isWanted(buf, start, end, seq)
+    }
     return isOther?.select === undefined ? test : Object.assign(test, { select: narrow(isOther.select, isWanted) })
   }
 }
@@ -48,7 +51,16 @@ function createLogTest (conditions, decode, tally) {
     const missing = time === undefined ? 'unlevelled' : 'untimed'
     return { isWanted: createMatch([condition]), isKnown: createMatch([any]), missing }
   })
-  return (buf, start, end) => {
+  const counted = { low: Infinity, high: -Infinity }
+  /** Records are read again if the file may have changed meanwhile. @param {number | undefined} seq */
+  const isFirst = (seq) => {
+    if (seq === undefined) return true
+    if (seq >= counted.low && seq <= counted.high) return false
+    counted.low = Math.min(counted.low, seq)
+    counted.high = Math.max(counted.high, seq)
+    return true
+  }
+  return (buf, start, end, seq) => {
     let isKnown = true
     for (const check of checks) {
       const answer = check(buf, start, end)
@@ -65,7 +77,7 @@ function createLogTest (conditions, decode, tally) {
     const failed = parts.find(({ isWanted }) => !isWanted(value))
     if (failed === undefined) return true
     // A record with another time is not wanted, whatever its level would be.
-    if (!failed.isKnown(value)) tally[failed.missing]++
+    if (!failed.isKnown(value) && isFirst(seq)) tally[failed.missing]++
     return false
   }
 }
@@ -76,12 +88,12 @@ function createLogTest (conditions, decode, tally) {
  */
 function narrow (select, isWanted) {
   return (records, picked) => {
-    const { buffer, starts, ends } = records
+    const { buffer, seqs, starts, ends } = /** @type {Records} */ (records)
     const count = select(records, picked)
     let kept = 0
     for (let place = 0; place < count; place++) {
       const index = picked[place]
-      if (isWanted(buffer, starts[index], ends[index])) picked[kept++] = index
+      if (isWanted(buffer, starts[index], ends[index], seqs?.[index])) picked[kept++] = index
     }
     return kept
   }

@@ -27,10 +27,10 @@ class SeenFields {
       const fields = where.flatMap(listPaths).map((path) => this.#addField(path, compile))
       if (fields.length === 0) return test
       /** @type {Test} */
-      const watching = (buf, start, end) => {
+      const watching = (buf, start, end, seq) => {
         this.#isRead = true
         for (const field of fields) if (!field.isSeen) field.isSeen = field.test(buf, start, end)
-        return test(buf, start, end)
+        return test(buf, start, end, seq)
       }
       const { select } = test
       if (select === undefined) return watching
