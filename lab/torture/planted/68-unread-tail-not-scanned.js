@@ -6,5 +6,5 @@ exports.oracle = 'index-answers'
 exports.patches = [{
   file: 'packages/index/lib/parts.js',
   find: 'if (cover === null || segment === null) return this.#piece\n',
-  replace: 'if (segment === null) this.#piece = new Piece(end, [][Symbol.iterator](), null)\n    if (cover === null || segment === null) return this.#piece\n'
+  replace: 'if (segment === null) this.#piece = new Piece(end, { next: () => END }, null)\n    if (cover === null || segment === null) return this.#piece\n'
 }]
