@@ -165,7 +165,7 @@ const stories = {
       const runs = story.disk.list().map((file) => RUN.exec(file)).filter((found) => found !== null)
       const plain = story.openAgain({ flags: 'r' })
       await plain.ready()
-      const { end } = plain._file
+      const { logEnd: end } = plain._file
       await plain.close()
       const early = runs.find(([, to]) => Number(to) > end)
       if (early !== undefined) throw new Violation('a run of records that are not durable', `${early}, the log ends at ${end}`)
