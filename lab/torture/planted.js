@@ -33,13 +33,14 @@ const ORACLE_MS_MAX = 1_200_000
  * @param {object} [options]
  * @param {number} [options.seed]  of the oracles, with and without a bug
  * @param {string} [options.only]  a part of names: the other bugs are left out
+ * @param {string} [options.oracle]  only those that it finds
  * @param {(line: string) => void} [options.print]
  * @returns {Promise<{ failures: Array<{ kind: string, message: string }>, figures: Record<string, number> }>}
  */
-async function runPlanted ({ seed = SEED, only = '', print = console.log } = {}) {
+async function runPlanted ({ seed = SEED, only = '', oracle, print = console.log } = {}) {
   const bugs = loadBugs()
   const failures = checkPatches(bugs)
-  const wanted = bugs.filter(({ name }) => name.includes(only))
+  const wanted = bugs.filter((bug) => bug.name.includes(only) && (oracle === undefined || bug.oracle === oracle))
   const chosen = wanted.filter((bug) => canRun(bug, print))
   if (wanted.length === 0) failures.push({ kind: 'nothing to do', message: `no bug has ${only} in its name` })
   const figures = { bugs: chosen.length, caught: 0 }
