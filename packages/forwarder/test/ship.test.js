@@ -7,7 +7,7 @@ const { binaryCodec } = require('@millrace/binary-codec')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { OffsetLog } = require('@millrace/offset-log')
-const { collect, failureOf, temporaryFolder, until } = require('@millrace/testkit')
+const { collect, createRandom, failureOf, temporaryFolder, until } = require('@millrace/testkit')
 const { ship, verifyShipped } = require('..')
 const { fill, kindsOf, makeLog, range } = require('./helpers')
 const { numbersOf, shipAll, shipTo } = require('./ship-helpers')
@@ -147,6 +147,38 @@ tape('ship: a try that arrives late, after the next one was begun, is recognised
   t.deepEqual(await numbersOf(target), range(0, 30))
   await shipper.close()
   await close(source, target)
+})
+
+tape('ship: tries of which nothing, a part or all arrives, at once or later, add each record once', async (t) => {
+  const taken = () => Object.assign(new Error('wrong last sequence'), { code: 'ERR_SHIP_TARGET_TAKEN' })
+  const lost = () => new Error('the answer was lost')
+  for (let round = 0; round < 40; round++) {
+    const random = createRandom(round)
+    const [source, target] = [makeLog(), makeLog()]
+    await fill(source, 300)
+    /** A try that arrives before the next one. */
+    let late = []
+    const append = async (values) => {
+      const [arrived, begun] = [late, random(2) === 0 ? values.length : 1 + random(values.length)]
+      late = []
+      if (arrived.length > 0) {
+        await target.append(arrived)
+        throw taken()
+      }
+      switch (random(6)) {
+        case 0: throw lost()
+        case 1: throw taken()
+        case 2: late = values.slice(0, begun); throw lost()
+        case 3: await target.append(values.slice(0, begun)); throw lost()
+        default: return target.append(values)
+      }
+    }
+    const shipper = shipTo(source, around(target, { append }), { batch: { count: 20, ageMs: 0 } })
+    t.equal(await failureOf(() => shipper.drained()), null, `seed ${round}`)
+    t.deepEqual(await numbersOf(target), range(0, 300))
+    await shipper.close()
+    await close(source, target)
+  }
 })
 
 tape('ship: a target that was reset, or restored from an older copy, is noticed, said and filled again', async (t) => {

@@ -40,6 +40,8 @@ class ShipTarget {
   #messages
   /** What comes behind the ids. */
   #again = ''
+  /** Whether one server may refuse what another one takes, because it does not know yet that it leads no more. */
+  #isReplicated = false
 
   /** @param {Core} core @param {() => Promise<void>} ready */
   constructor (core, ready) {
@@ -57,6 +59,7 @@ class ShipTarget {
     return this.#call(async () => {
       const { config, state: { first_seq: first, last_seq: since }, message } = await this.#look()
       const last = message === null ? null : this.#toShipped(message.seq, message.header, message.data)
+      this.#isReplicated = config.num_replicas > 1
       if (last === null && since > 0) this.#useOtherIds()
       return {
         id: `${opened.id ?? ''}@${opened.created}`,
@@ -216,7 +219,9 @@ class ShipTarget {
 
   /** @type {(found: string, cause?: Error) => LogError} */
   #conflict (found, cause) {
-    return new LogError('ERR_SHIP_TARGET_TAKEN', `${this.name} has changed: ${found}`, { cause })
+    const message = `${this.name} has changed: ${found}`
+    if (!this.#isReplicated) return new LogError('ERR_SHIP_TARGET_TAKEN', message, { cause })
+    return new LogError('ERR_SERVER_UNAVAILABLE', `${message}; if this server leads no more, another one may have the records`, { cause })
   }
 
   /** @param {any} cause */

@@ -153,6 +153,29 @@ tape('ship: an older record as the last one, of a leader that was deposed, is no
   await closeAll(shipper, source)
 }))
 
+const REFUSALS = [
+  { code: 400, err_code: 10071, description: 'wrong last sequence: 5' },
+  { code: 400, err_code: 10164, description: 'wrong last sequence' },
+  { code: 400, err_code: 10201, description: 'atomic publish batch contains duplicate message id' },
+  { code: 409, err_code: 10158, description: 'duplicate message id is in process' },
+  { code: 503, err_code: 10077, description: 'raft: not leader' },
+  { code: 503, description: 'raft: not leader' }
+]
+
+for (const error of REFUSALS) {
+  tape(`ship: what a leader that was deposed refuses, and the new one takes: ${error.description}`, withFake(async ({ t, server, open }) => {
+    const source = await makeSource(100)
+    const target = open({ replicas: 3 })
+    let count = 0
+    server.overrule = (what) => what === 'PUBLISH' && count++ % 3 > 0 ? error : null
+    const shipper = shipTo(source, target, { batch: { count: 10 } })
+    await shipper.drained()
+    t.deepEqual(kindsOf(shipper), ['retry', 'recovered'])
+    await checkShipped(t, source, target, 100)
+    await closeAll(shipper, source)
+  }))
+}
+
 const seed = Date.now() % 2 ** 31
 const random = createRandom(seed)
 

@@ -30,6 +30,11 @@ class FakeServer {
   #lag
   /** An error that a request gets; null for none. @type {(what: string) => object | null} */
   refuse = () => null
+  /**
+   * What a leader that others have deposed says to what the new one has carried out: an error, or null.
+   * @type {(what: string) => object | null}
+   */
+  overrule = () => null
   /** What waits, by the subject or connection in which order is kept. @type {Map<unknown, Promise<void>>} */
   #lines = new Map()
   #consumerCount = 0
@@ -90,7 +95,9 @@ class FakeServer {
     this.#inLine(what === 'PUBLISH' ? connection : message, this.#delay(what, false), () => {
       const refused = this.refuse(what)
       const answer = refused === null ? this.#handle(what, message) : { error: refused }
-      if (answer !== undefined && message.reply !== '') this.#send(connection, message.reply, toMessage(answer), what)
+      if (answer === undefined || message.reply === '') return
+      const overruled = this.overrule(what)
+      this.#send(connection, message.reply, toMessage(overruled === null ? answer : { error: overruled }), what)
     })
   }
 
