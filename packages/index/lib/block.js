@@ -20,7 +20,7 @@ const DENSE_GAP = 32
 
 /**
  * @typedef {import('./hash').Hasher} Hasher
- * @typedef {Pick<KeyColumn, 'short' | 'low' | 'high' | 'ordinals'>} KeyPart
+ * @typedef {Pick<KeyColumn, 'short' | 'low' | 'ordinals'>} KeyPart
  * @typedef {Pick<ValueColumn, 'values' | 'ordinals'>} ValuePart
  * @typedef {{ records: number, odd: number } & Counts} Mark  how far a block was filled
  *
@@ -38,7 +38,10 @@ const DENSE_GAP = 32
  * @typedef {Pick<Block, 'addKey' | 'addNumber' | 'addTime' | 'addOdd'>} KeySink  takes the keys of one record
  */
 
-/** The hashes of one path, in the order of the records. A record has several if the path is of elements. */
+/**
+ * The hashes of one path, in the order of the records. A record has several if the path is of elements. The high
+ * half of a long hash is not kept: the short one and the low half tell it.
+ */
 class KeyColumn {
   count = 0
   #room
@@ -48,38 +51,34 @@ class KeyColumn {
     this.#room = room
     this.short = new Uint32Array(room)
     this.low = new Uint32Array(room)
-    this.high = new Uint32Array(room)
     this.ordinals = new Uint32Array(room)
   }
 
-  /** The hashes may be signed numbers. @type {(low: number, high: number, short: number, ordinal: number) => void} */
-  add (low, high, short, ordinal) {
+  /** The hashes may be signed numbers. @type {(low: number, short: number, ordinal: number) => void} */
+  add (low, short, ordinal) {
     if (this.count === this.#room) {
       this.#room = Math.max(ROOM_MIN, 2 * this.#room)
       this.short = grown(this.short, this.#room)
       this.low = grown(this.low, this.#room)
-      this.high = grown(this.high, this.#room)
       this.ordinals = grown(this.ordinals, this.#room)
     }
     const at = this.count++
     this.short[at] = short
     this.low[at] = low
-    this.high[at] = high
     this.ordinals[at] = ordinal
   }
 
   /** @param {number} from @param {number} [end] @returns {KeyPart} */
   copyFrom (from, end = this.count) {
     const copyOf = (/** @type {Uint32Array<ArrayBuffer>} */ column) => column.slice(from, end)
-    const [short, low, high] = [this.short, this.low, this.high].map(copyOf)
-    return { short, low, high, ordinals: copyOf(this.ordinals) }
+    return { short: copyOf(this.short), low: copyOf(this.low), ordinals: copyOf(this.ordinals) }
   }
 
   /** As `cut` of a block. @type {(records: number, base: number) => KeyPart} */
   cut (records, base) {
     const end = endOf(this, records)
     const part = this.copyFrom(0, end)
-    for (const column of [this.short, this.low, this.high, this.ordinals]) column.copyWithin(0, end, this.count)
+    for (const column of [this.short, this.low, this.ordinals]) column.copyWithin(0, end, this.count)
     this.count -= end
     moveOrdinals(part.ordinals, end, base)
     moveOrdinals(this.ordinals, this.count, -records)
@@ -87,10 +86,9 @@ class KeyColumn {
   }
 
   /** Adds what another block has, whose arrays it may keep. @param {KeyPart} part */
-  take ({ short, low, high, ordinals }) {
+  take ({ short, low, ordinals }) {
     this.short = joined(this.short, this.count, short)
     this.low = joined(this.low, this.count, low)
-    this.high = joined(this.high, this.count, high)
     this.ordinals = joined(this.ordinals, this.count, ordinals)
     this.#room = this.short.length
     this.count += short.length
@@ -135,7 +133,7 @@ class KeyColumn {
       for (let at = this.#nextOf(short, 0, 0); at < this.count; at = this.#nextOf(short, at + 1, ++found)) {
         const ordinal = this.ordinals[at]
         const isNext = ordinal !== last && ordinal >= low && ordinal < high
-        if (isNext && this.low[at] === hash.low && this.high[at] === hash.high) {
+        if (isNext && this.low[at] === hash.low) {
           // Another element of the record may be equal.
           last = ordinal
           count++
@@ -281,16 +279,16 @@ class Block {
   }
 
   /** @param {readonly number[]} slots  of the paths that have it @param {Hasher} hasher  has the hash */
-  addKey (slots, { low, high, short }) {
-    this.addHash(slots, low, high, short)
+  addKey (slots, { low, short }) {
+    this.addHash(slots, low, short)
   }
 
   /**
    * As `addKey`; the hashes may be signed numbers.
-   * @type {(slots: readonly number[], low: number, high: number, short: number) => void}
+   * @type {(slots: readonly number[], low: number, short: number) => void}
    */
-  addHash (slots, low, high, short) {
-    for (let index = 0; index < slots.length; index++) this.keys[slots[index]].add(low, high, short, this.count - 1)
+  addHash (slots, low, short) {
+    for (let index = 0; index < slots.length; index++) this.keys[slots[index]].add(low, short, this.count - 1)
   }
 
   /**
@@ -300,7 +298,7 @@ class Block {
   addNumber (slots, value, hasher) {
     for (let index = 0; index < slots.length; index++) {
       const numbers = this.numbers[slots[index]]
-      if (numbers === null) this.keys[slots[index]].add(hasher.low, hasher.high, hasher.short, this.count - 1)
+      if (numbers === null) this.keys[slots[index]].add(hasher.low, hasher.short, this.count - 1)
       else numbers.add(value, this.count - 1)
     }
   }

@@ -255,7 +255,7 @@ class KeyScanner {
       for (; at < last && found[at + RECORD] === record; at += FOUND_WORDS) {
         const node = this.#nodes[found[at] / NODE_SIZE]
         const kind = found[at + KIND]
-        if (kind === TEXT) block.addHash(node.slots, found[at + HASH], found[at + HASH + 1], found[at + HASH + 2])
+        if (kind === TEXT) block.addHash(node.slots, found[at + HASH], found[at + HASH + 2])
         else this.#slow.addFound(buffer, words, node, kind, shift + found[at + START], shift + found[at + END], block)
       }
     }

@@ -21,8 +21,8 @@ const USUAL_PATHS = PATHS.filter(({ steps, each }) => ![...steps, ...each ?? []]
 
 /** What is in the columns of a block, as text. */
 function describe (block) {
-  const column = ({ short, low, high, ordinals, count }) => {
-    return Array.from({ length: count }, (_, at) => `${ordinals[at]}:${short[at]}:${low[at]}:${high[at]}`).sort()
+  const column = ({ short, low, ordinals, count }) => {
+    return Array.from({ length: count }, (_, at) => `${ordinals[at]}:${short[at]}:${low[at]}`).sort()
   }
   const values = (column) => {
     return column && Array.from({ length: column.count }, (_, at) => `${column.ordinals[at]}:${column.values[at] + 0}`).sort()

@@ -134,8 +134,8 @@ tape('pace: a block of the largest size is written in many turns of the event lo
   const random = createRandom(1)
   for (let n = 0; n < MANY; n++) {
     block.begin(n)
-    block.addKey([0], { short: 7, low: 7, high: 7 })
-    block.addKey([1], { short: random(2 ** 32), low: n, high: n })
+    block.addKey([0], { short: 7, low: 7 })
+    block.addKey([1], { short: random(2 ** 32), low: n })
     block.addNumber([2], random(1e6), {})
   }
   let [turns, largest, size] = [0, 0, 0]
