@@ -26,6 +26,8 @@ const QUICK_COUNT_MIN = 64
 const BLOCK_SIZE = 64 * 1024
 const CACHE_SIZE = 16 * 1024 * 1024
 const CACHE_SIZE_MAX = 2 ** 31
+const KNOWN = ['blockSize', 'flags', 'cache', 'createFolder', 'initial', 'lock', 'lockTimeout', 'mustExist', 'errorIfExists',
+  'signal', 'made', 'storage']
 
 /**
  * @typedef {object} BlockFileOptions
@@ -605,7 +607,9 @@ class BlockFileHandle {
  */
 // eslint-disable-next-line complexity -- a default for each option
 function parseOptions (path, options = {}) {
-  if (options === null || typeof options !== 'object') checkOptions('BlockFile', options)
+  let isRight = options !== null && typeof options === 'object' && !Array.isArray(options)
+  for (const name in options) isRight &&= KNOWN.includes(name)
+  if (!isRight) checkOptions('BlockFile', options, KNOWN)
   const {
     blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, initial = null,
     lock = false, lockTimeout = 0, mustExist = false, errorIfExists = false, storage = fileStorage, made = null

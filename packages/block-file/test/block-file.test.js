@@ -19,7 +19,8 @@ tape('BlockFile: works with and without new', async (t) => {
 
 tape('BlockFile: refuses options that make no sense', (t) => {
   const wrong = [[''], [5], ['x', { blockSize: 0 }], ['x', { blockSize: 1.5 }], ['x', { flags: 'w' }],
-    ['x', { cache: -1 }], ['x', { cache: 2 ** 33 }], ['x', null], ['x', { storage: {} }], ['x', { initial: 'bytes' }], ['x', { cache: { get () {}, set () {} } }]]
+    ['x', { cache: -1 }], ['x', { cache: 2 ** 33 }], ['x', null], ['x', { storage: {} }], ['x', { initial: 'bytes' }], ['x', { cache: { get () {}, set () {} } }], ['x', []],
+    ['x', { blocksize: 4096 }]]
   for (const args of wrong) {
     t.throws(() => BlockFile(...args), (err) => err instanceof TypeError && err.code === 'ERR_INVALID_ARGUMENT')
   }
