@@ -12,6 +12,9 @@ const { classify, delayOf } = require('./outcomes')
  * @typedef {'opening' | 'idle' | 'sending' | 'waiting' | 'paused' | 'closed'} State
  */
 
+/** An interval of any length keeps the process running. */
+const ALIVE_MS = 2 ** 30
+
 class Control {
   /** @type {import('@millrace/flow').Obz<State>} */
   state = createObservable()
@@ -31,7 +34,7 @@ class Control {
   /** @param {boolean} unref  whether the process may end while the forwarder waits */
   constructor (unref) {
     this.state.set('opening')
-    this.#keepAlive = unref ? undefined : setInterval(() => {}, 2 ** 30)
+    this.#keepAlive = unref ? undefined : setInterval(() => {}, ALIVE_MS)
   }
 
   /** Aborted when the forwarder is over. @returns {AbortSignal} */
@@ -60,6 +63,22 @@ class Control {
 
   poke () {
     this.#wake()
+  }
+
+  /**
+   * Keeps the process running meanwhile, also if the forwarder does not: somebody waits for it.
+   * @template Result
+   * @param {() => Promise<Result>} action
+   * @param {boolean} [unref]
+   * @returns {Promise<Result>}
+   */
+  async awaited (action, unref = false) {
+    const alive = unref ? undefined : setInterval(() => {}, ALIVE_MS)
+    try {
+      return await action()
+    } finally {
+      clearInterval(alive)
+    }
   }
 
   /** @returns {Promise<boolean>}  whether to go on; waits as long as the forwarder is paused */

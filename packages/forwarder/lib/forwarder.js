@@ -3,7 +3,7 @@
 
 const { performance } = require('node:perf_hooks')
 const { clearInterval, setInterval } = require('node:timers')
-const { LogError, checkOptions, misuse, reasonOf } = require('@millrace/errors')
+const { LogError } = require('@millrace/errors')
 const { createObservable, Lifecycle, toPromise } = require('@millrace/flow')
 const { Control, Retrier } = require('./control')
 const { openCursor } = require('./cursor')
@@ -11,7 +11,7 @@ const { Delivery } = require('./delivery')
 const { hasDropped, readLeft } = require('./dropped')
 const { LagCounter, findAgeMs } = require('./lag')
 const { LogWatch, findNext, isOver, isText } = require('./log-watch')
-const { parseOptions } = require('./options')
+const { parseClose, parseDrained, parseOptions } = require('./options')
 const { Progress } = require('./progress')
 const { readPiece } = require('./reading')
 const { RefusedRecords } = require('./refused-records')
@@ -147,26 +147,30 @@ class LogForwarder {
    * Waits until everything that the log had at the call is forwarded or set aside, also what another process has
    * appended to it. It fails with `ERR_LOG_CLOSED` if
    * the log was closed before, with `ERR_FORWARDER_CLOSED` if the forwarder was, and with the reason if a shipper has
-   * stopped.
+   * stopped. Meanwhile the process keeps running.
+   * @param {{ unref?: boolean | undefined }} [options]  `unref`: true lets the process end meanwhile, if the forwarder
+   *   does
    * @returns {Promise<void>}
    */
-  async drained () {
-    if (this.#failure) throw this.#failure
-    await this.ready()
-    await this.#watch?.refresh()
-    const seq = this.#log.since.value
-    if (this.#hasBegun && this.#doneTo >= seq && !this.#watch?.isReplaced) return
-    if (this.#failure) throw this.#failure
-    await new Promise((resolve, reject) => {
-      this.#waiting.push({ seq, resolve: () => resolve(undefined), reject })
-      this.#control.poke()
-    })
+  async drained (options = {}) {
+    await this.#control.awaited(async () => {
+      if (this.#failure) throw this.#failure
+      await this.ready()
+      await this.#watch?.refresh()
+      const seq = this.#log.since.value
+      if (this.#hasBegun && this.#doneTo >= seq && !this.#watch?.isReplaced) return
+      if (this.#failure) throw this.#failure
+      await new Promise((resolve, reject) => {
+        this.#waiting.push({ seq, resolve: () => resolve(undefined), reject })
+        this.#control.poke()
+      })
+    }, parseDrained(options))
   }
 
   /** Sends no further batch; waits for the one that is being sent. @returns {Promise<void>} */
   async pause () {
     await this.ready()
-    await this.#control.pause()
+    await this.#control.awaited(() => this.#control.pause())
   }
 
   /** Goes on after `pause`. @returns {Promise<void>} */
@@ -182,11 +186,7 @@ class LogForwarder {
    * @returns {Promise<{ isDrained: boolean }>}  whether everything is done with that the log had
    */
   async close (options = {}) {
-    checkOptions('close', options, ['drain'])
-    const { drain = 0 } = options
-    const isTime = typeof drain === 'number' && drain >= 0
-    if (!isTime) throw misuse(`close: drain must be a number of ms, got ${reasonOf(drain)}`)
-    this.#control.close(drain)
+    this.#control.close(parseClose(options))
     await toPromise((cb) => this.#lifecycle.close((done) => this.#shutDown().then(() => done(null), done), cb))
     return { isDrained: this.#isDrained }
   }

@@ -178,6 +178,23 @@ function checkAll ({ name, path, start, fsync, refused, timeOf, lagMs, onReport,
   }
 }
 
+/** @param {{ drain?: number | undefined }} options  of `close`  @returns {number}  in ms */
+function parseClose (options) {
+  checkOptions('close', options, ['drain'])
+  const { drain = 0 } = options
+  const isTime = typeof drain === 'number' && drain >= 0
+  if (!isTime) throw misuse(`close: drain must be a number of ms, got ${reasonOf(drain)}`)
+  return drain
+}
+
+/** @param {{ unref?: boolean | undefined }} options  of `drained`  @returns {boolean} */
+function parseDrained (options) {
+  checkOptions('drained', options, ['unref'])
+  const { unref = false } = options
+  if (typeof unref !== 'boolean') throw misuse(`drained: unref must be true or false, got ${reasonOf(unref)}`)
+  return unref
+}
+
 /** @param {ForwarderOptions} options */
 function parseStorage ({ mode, storage = fileStorage }) {
   if (typeof storage?.open !== 'function') throw misuse('Forwarder: storage must have the function open')
@@ -237,4 +254,6 @@ function checkNumber (name, value, min, max) {
   throw misuse(`Forwarder: ${name} must be a whole number from ${min} to ${max}, got ${reasonOf(value)}`)
 }
 
+exports.parseClose = parseClose
+exports.parseDrained = parseDrained
 exports.parseOptions = parseOptions

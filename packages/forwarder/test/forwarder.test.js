@@ -404,6 +404,28 @@ tape('unref: the process ends while the forwarder waits, and otherwise goes on',
   }
 })
 
+tape('unref: a program that waits in drained or pause goes on after it, though nothing else keeps it running', async (t) => {
+  const script = `
+    const { OffsetLog } = require('@millrace/offset-log')
+    const { Forwarder } = require('@millrace/forwarder')
+    async function main ([, file, call]) {
+      const log = OffsetLog(file, { codec: require('@millrace/json-codec').jsonCodec })
+      await log.append({ n: 1 })
+      let count = 0
+      const sink = async () => { if (count++ < 3) throw new Error('down') }
+      const forwarder = Forwarder(log, { sink, unref: true, backoff: { minMs: 50 } })
+      if (call === 'pause') await forwarder.pause()
+      else await forwarder.drained(call === 'drained' ? {} : { unref: true })
+      console.log('went on')
+      await forwarder.close()
+    }
+    main(process.argv)`
+  for (const [call, output] of [['drained', 'went on\n'], ['drained, unref', ''], ['pause', 'went on\n']]) {
+    const run = spawnSync(process.execPath, ['-e', script, newPath('log'), call], { cwd: __dirname, encoding: 'utf8' })
+    t.equal(run.stdout, output, `${call} ${run.stderr}`)
+  }
+})
+
 tape('mode: of the cursor and of the log of refused records', { skip: process.platform === 'win32' }, async (t) => {
   const log = makeLog()
   await fill(log, 3)

@@ -10,6 +10,9 @@ const { checkCodec } = require('./pre-encoded')
 const { addWriter, removeWriter } = require('./process-end')
 const { RecordQueue } = require('./record-queue')
 
+/** An interval of any length keeps the process running. */
+const ALIVE_MS = 2 ** 30
+
 /**
  * @typedef {import('./delivery').Log} Log
  * @typedef {import('./levels').Level} Level
@@ -371,12 +374,21 @@ class Writer {
     return this.#delivery.flushNow(parseFlush('flushSync', options).sync, true)
   }
 
-  /** Waits until the queue is at most half full. @returns {Promise<void>} */
-  drained () {
-    return new Promise((resolve) => {
+  /**
+   * Waits until the queue is at most half full. Meanwhile the process keeps running.
+   * @param {{ unref?: boolean | undefined }} [options]  `unref`: true lets the process end meanwhile
+   * @returns {Promise<void>}
+   */
+  async drained (options = {}) {
+    checkOptions('drained', options, ['unref'])
+    const { unref = false } = options
+    if (typeof unref !== 'boolean') throw misuse(`drained: unref must be true or false, got ${reasonOf(unref)}`)
+    const alive = unref ? undefined : setInterval(() => {}, ALIVE_MS)
+    await new Promise((/** @type {(value?: undefined) => void} */ resolve) => {
       this.#draining.push(resolve)
       this.#goOn()
     })
+    clearInterval(alive)
   }
 
   /** Filters records below this level from now on. @param {LevelName} level */

@@ -32,7 +32,7 @@ const WARN = 40
  * @typedef {object} Target  a log writer
  * @property {(record: any, level?: string | number) => boolean} write
  * @property {() => boolean} flushSync
- * @property {() => Promise<void>} drained
+ * @property {(options: { unref: boolean }) => Promise<void>} drained
  * @property {boolean} [handlesSignals]
  */
 
@@ -147,7 +147,7 @@ class Connection {
 
   #pause () {
     this.#isPaused = true
-    this.#writer.drained().then(() => {
+    this.#writer.drained({ unref: true }).then(() => {
       this.#isPaused = false
       this.#look()
     })

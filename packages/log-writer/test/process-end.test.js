@@ -18,8 +18,8 @@ const HEAD = `
   const writeMany = (writer, count, begin = 0) => { for (let n = begin; n < begin + count; n++) writer.write({ n }) }
 `
 
-function run (program, file) {
-  const { status, signal, stderr } = spawnSync(process.execPath, ['-e', HEAD + program, file], { encoding: 'utf8', cwd: __dirname })
+function run (program, ...parameters) {
+  const { status, signal, stderr } = spawnSync(process.execPath, ['-e', HEAD + program, ...parameters], { encoding: 'utf8', cwd: __dirname })
   return { status, signal, stderr }
 }
 
@@ -121,5 +121,38 @@ tape(`process end: SIGKILL takes at most the bound, and nothing up to an eager r
     t.deepEqual(found, upTo(found.length), 'in order, none missing in between')
     t.ok(found.length >= last('e'), `${found.length} of ${last('e')} that an eager record has flushed`)
     t.ok(found.length >= last('s') - 64, `${found.length} of ${last('s')} submitted`)
+  }
+})
+
+tape('drained: while a program waits for it, a log that fails for a moment is tried again; nothing goes to standard error', async (t) => {
+  const program = `
+    const failing = new Set(['append', 'appendSync', 'flushSync'])
+    let isFailing = true
+    const fail = (...parameters) => {
+      const err = Object.assign(new Error('EIO: planned'), { code: 'EIO' })
+      const cb = parameters.at(-1)
+      if (typeof cb !== 'function') throw err
+      setTimeout(() => { isFailing = false }, 100).unref()
+      setImmediate(cb, err)
+    }
+    const passing = new Proxy(log, {
+      get (target, name) {
+        if (isFailing && failing.has(name)) return fail
+        const value = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      }
+    })
+    async function main (options) {
+      await log.ready()
+      const writer = LogWriter(passing, { queue: { count: 4 }, whenFull: 'wait', onReport: () => {} })
+      writeMany(writer, 8)
+      await writer.drained(options)
+    }
+    main(process.argv[2] === 'unref' ? { unref: true } : {})`
+  for (const [word, expected] of [['ref', upTo(8)], ['unref', []]]) {
+    const file = newPath('log')
+    const { status, stderr } = run(program, file, word)
+    t.deepEqual([status, await readAll(file)], [0, expected], word)
+    t.equal(stderr.includes('"n":7'), expected.length === 0, stderr)
   }
 })

@@ -193,7 +193,7 @@ class DestinationStream extends EventEmitter {
 
   async #tellDrained () {
     this.#isDraining = true
-    await this.#writer.drained()
+    await this.#writer.drained({ unref: true })
     this.#isDraining = false
     this.#emitAll('drain')
   }
@@ -221,13 +221,13 @@ class DestinationStream extends EventEmitter {
   /**
    * For a program that may be stopped at any time after a deadline: flushes, and waits until a forwarder has sent what
    * is in the log.
-   * @param {{ withinMs: number, forwarder?: { drained: () => Promise<unknown> } }} options  `withinMs`: for how long
-   *   to wait at most. `forwarder`: of the log, if there is one
+   * @param {{ withinMs: number, forwarder?: { drained: (options: any) => Promise<unknown> } }} options  `withinMs`: for
+   *   how long to wait at most. `forwarder`: of the log, if there is one
    * @returns {Promise<boolean>}  false if the time was too short, or something failed; it goes on
    */
   async drain (options) {
     const { withinMs, forwarder } = parseDrain(options)
-    const work = this.#writer.flush().then(() => forwarder?.drained()).then(() => true, () => false)
+    const work = this.#writer.flush().then(() => forwarder?.drained({ unref: true })).then(() => true, () => false)
     /** @type {NodeJS.Timeout | undefined} */
     let timer
     const late = new Promise((resolve) => { timer = setTimeout(resolve, timerMs(withinMs), false) })

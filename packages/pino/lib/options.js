@@ -180,7 +180,7 @@ function createReplace (first, open) {
 }
 
 /**
- * @param {{ withinMs: number, forwarder?: { drained: () => Promise<unknown> } }} options  of `drain`
+ * @param {{ withinMs: number, forwarder?: { drained: (options: any) => Promise<unknown> } }} options  of `drain`
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseDrain (options) {
