@@ -15,6 +15,7 @@ const { nextTick } = require('node:process')
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { promisesOf, toCallback } = require('@millrace/flow')
 const { close, open } = require('./open')
+const { nameAsGiven } = require('./whole-io')
 
 /** The file whose lock is the lock of the folder. Its record is beside it, as that of every locked file. */
 const LOCK_FILE = 'writer'
@@ -329,13 +330,9 @@ class Folder {
     if (this.#isClosed) throw new LogError('ERR_FILE_CLOSED', `${this.path} was closed; nothing was changed in it`, { path: this.path })
   }
 
-  /** Names the file as the caller did. @type {(err: any, reach: string | null) => any} */
+  /** @type {(err: any, reach: string | null) => any} */
   #describe (err, reach) {
-    if (reach === null || typeof err?.message !== 'string' || !err.message.includes(`${reach}/`)) return err
-    for (const name of ['message', 'path', 'dest']) {
-      if (typeof err[name] === 'string') err[name] = err[name].replaceAll(`${reach}/`, `${this.path}/`)
-    }
-    return err
+    return reach === null ? err : nameAsGiven(err, reach, this.path)
   }
 }
 

@@ -366,12 +366,25 @@ function endsAsLeft ({ handle, size: { value: size } }) {
   return handle.readSync(END, 0, before + 1, size - before) === before
 }
 
+/**
+ * An error of a call that reached a file through the open folder names the file as the caller did.
+ * @type {(err: any, reach: string, folder: string) => any}
+ */
+function nameAsGiven (err, reach, folder) {
+  if (typeof err?.message !== 'string' || !err.message.includes(`${reach}/`)) return err
+  for (const name of ['message', 'path', 'dest']) {
+    if (typeof err[name] === 'string') err[name] = err[name].replaceAll(`${reach}/`, `${folder}/`)
+  }
+  return err
+}
+
 exports.files = files
 exports.readWhole = readWhole
 exports.readWholeSync = readWholeSync
 exports.writeWhole = writeWhole
 exports.writeWholeSync = writeWholeSync
 exports.AdaptiveIo = AdaptiveIo
+exports.nameAsGiven = nameAsGiven
 exports.notAFile = notAFile
 exports.fetch = fetch
 exports.fetchNow = fetchNow

@@ -250,3 +250,15 @@ tape('lock: many at once in one process: one gets it', async (t) => {
   }
   t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
 })
+
+tape('lock: what fails names the record by its folder, and not by the descriptor that reaches it', { skip: IS_WINDOWS }, async (t) => {
+  const folder = newFolder()
+  // The record's name is too long: its file cannot be made.
+  const file = path.join(folder, 'a'.repeat(250))
+  const lock = promisify(fileStorage.lock)
+  const err = await failureOf(() => lock(file, { createFolder: false }))
+  t.equal(err.code, 'ENAMETOOLONG')
+  t.ok(err.path.startsWith(`${file}.lock`), err.path)
+  t.ok(err.message.includes(`${file}.lock`), err.message)
+  t.notOk(err.message.includes('/proc/'), 'a path of the caller')
+})

@@ -9,7 +9,7 @@ const { nextTick } = require('node:process')
 const { LogError, reasonOf } = require('@millrace/errors')
 const { pause, promisesOf, toCallback } = require('@millrace/flow')
 const { patiently } = require('../patience')
-const { files, notAFile } = require('../whole-io')
+const { files, nameAsGiven, notAFile } = require('../whole-io')
 const {
   askForLifeSign, checkLiveness, countsFailures, giveLifeSign, identifyMount, nameOfLocal, removeLifeSign, thisThread
 } = require('./liveness')
@@ -71,7 +71,7 @@ async function lockFile (filePath, request, folder) {
     return lock
   } catch (err) {
     await lock.leave()
-    throw err
+    throw nameAsGiven(err, path.dirname(reached), path.dirname(filePath))
   }
 }
 
