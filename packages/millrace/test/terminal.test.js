@@ -8,6 +8,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { PassThrough } = require('node:stream')
 const { setTimeout: wait } = require('node:timers/promises')
+const { gzipSync } = require('node:zlib')
 const tape = require('tape')
 const { temporaryFolder } = require('@millrace/testkit')
 const { open } = require('..')
@@ -124,6 +125,33 @@ tape('pipes: a log on standard input', async (t) => {
   t.equal((await runCommand(['cat', '-'], { input })).stdout, '{"n":1}\n{"n":2}\n')
   t.equal((await runCommand(['verify', '-', '-q'], { input })).code, 0)
   t.equal((await runCommand(['verify', '-', '-q'], { input: input.subarray(0, -3) })).code, 1)
+})
+
+tape('pipes: what is no log is said of standard input, and not of the file that it becomes', async (t) => {
+  for (const [input, said] of [
+    ['some text\n', /^millrace: standard input is a text file, not a log; check the path\n$/],
+    [gzipSync('{"n":1}\n'), /^millrace: standard input is compressed; decompress it first, as in gunzip -c FILE \| millrace cat -\n$/],
+    [Buffer.from([0, 1, 2]), /^millrace: standard input is not a log\b[^/]+\n$/]
+  ]) {
+    for (const name of ['verify', 'cat', 'info']) {
+      const { code, stderr } = await runCommand([name, '-'], { input })
+      t.match(stderr, said, name)
+      t.equal(code, 1)
+    }
+  }
+  const input = '{"n":1}\n'
+  t.match((await runCommand(['verify', '-'], { input })).stdout, /^standard input: whole; lines/)
+  t.match((await runCommand(['info', '-'], { input })).stdout, /^path +standard input\n/)
+})
+
+tape('compressed: a text that another program compressed is not called damaged, with advice that leads nowhere', async (t) => {
+  const file = path.join(temporaryFolder(), 'app.jsonl.gz')
+  fs.writeFileSync(file, gzipSync('{"n":1}\n'))
+  for (const name of ['verify', 'cat', 'repair']) {
+    const { stderr } = await runCommand([name, file])
+    t.match(stderr, /or another program compressed the file: then decompress it first/, name)
+    t.notOk(/millrace verify/.test(stderr), 'verify says the same')
+  }
 })
 
 tape('signals: SIGINT ends a command as a signal does, and leaves nothing half-written', async (t) => {

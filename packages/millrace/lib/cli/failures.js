@@ -66,11 +66,9 @@ function describeFailure (err) {
     if (code === 'ENOENT' && isFolder(path)) return `${path} is a folder without a log; check the path`
     return `${path}: ${SYSTEM[code]}`
   }
-  if (code === 'ERR_LOG_UNKNOWN_FORMAT' && /^(verify|repair): /.test(message) && require('./source').beginsWithText(path)) {
-    return `${path} is a text file, not a log; check the path`
-  }
   const text = inWordsOfCommand(message)
-  return Object.hasOwn(ADVICE, code) ? `${text}; ${ADVICE[code]}` : text
+  // What a compressed file needs before it is repaired, its message says.
+  return Object.hasOwn(ADVICE, code) && !/\brepair\b/.test(text) ? `${text}; ${ADVICE[code]}` : text
 }
 
 /** @param {string} path */

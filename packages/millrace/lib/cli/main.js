@@ -9,6 +9,7 @@ const { commandNames, loadCommand } = require('./commands')
 const { HELP, createCommand } = require('./definition')
 const { describeFailure, isMisuse } = require('./failures')
 const { Shell, OutputClosed } = require('./shell')
+const { nameInput } = require('./spool')
 
 const EXIT = Object.freeze({ problem: 1, misuse: 2 })
 
@@ -101,7 +102,7 @@ function report (err, shell, isDebug) {
   // Whoever read the output has seen enough, or the user has.
   if (err instanceof OutputClosed || (shell.signal.aborted && err !== shell.outputError)) return 0
   if (err instanceof CommanderError) return err.exitCode === 0 ? 0 : EXIT.misuse
-  shell.complain(`${escapeControls(`millrace: ${describeFailure(err)}`)}\n`)
+  shell.complain(`${escapeControls(`millrace: ${nameInput(describeFailure(err))}`)}\n`)
   if (isDebug && err instanceof Error) shell.complain(`${escapeLines(describeStack(err))}\n`)
   return isMisuse(err) ? EXIT.misuse : EXIT.problem
 }

@@ -18,6 +18,10 @@ const { spool } = require('./spool')
 // Of the first line of a text, in bytes.
 const LINE_SIZE_MAX = 64 * 1024
 
+/** How files of gzip and of zstd begin. */
+// eslint-disable-next-line no-control-regex -- bytes, as latin1
+const COMPRESSED = /^(?:\x1f\x8b\x08|\x28\xb5\x2f\xfd)/
+
 /**
  * @typedef {import('../open').CodecName} CodecName
  * @typedef {ReturnType<typeof OffsetLog>} Log
@@ -191,10 +195,23 @@ async function explainUnknown (path, cause) {
   }
   const what = beginsWithJson(path)
     ? 'not a log, but begins with a line of JSON; run millrace import to make a log of its lines'
-    : beginsWithText(path)
-      ? 'a text file, not a log; check the path'
-      : 'not a log, or its beginning is lost; check the path, or run millrace verify on it'
+    : describeForeign(path) ?? 'not a log, or its beginning is lost; check the path, or run millrace verify on it'
   return new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} is ${what}`, { cause, path })
+}
+
+/**
+ * What verify and repair were given if it is not even a damaged log.
+ * @type {(path: string, err: any) => Error}
+ */
+function explainForeign (path, err) {
+  const what = err.code === 'ERR_LOG_UNKNOWN_FORMAT' ? describeForeign(path) : null
+  return what === null ? err : new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} is ${what}`, { cause: err, path })
+}
+
+/** @param {string} path @returns {string | null}  null if nothing is known */
+function describeForeign (path) {
+  if (COMPRESSED.test(readStart(path).toString('latin1'))) return 'compressed; decompress it first, as in gunzip -c FILE | millrace cat -'
+  return beginsWithText(path) ? 'a text file, not a log; check the path' : null
 }
 
 /** @param {string} path */
@@ -273,7 +290,7 @@ function isBinary (bytes) {
   }
 }
 
-exports.beginsWithText = beginsWithText
+exports.explainForeign = explainForeign
 exports.chooseCodec = chooseCodec
 exports.isFolder = isFolder
 exports.storageOf = storageOf

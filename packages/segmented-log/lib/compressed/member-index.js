@@ -9,6 +9,8 @@
 const { crc32 } = require('node:zlib')
 const { LogError } = require('@millrace/errors')
 
+const OR_FOREIGN = 'or another program compressed the file: then decompress it first'
+
 /** A reader of one record inflates this much, in 0.1 ms. Larger members are smaller by less than a twentieth. */
 const MEMBER_SIZE = 64 * 1024
 const MEMBER_SIZE_MAX = 256 * 1024
@@ -65,11 +67,11 @@ async function readIndex (format, fileSize, read, path) {
   }
   const wrappedSize = format.prefixSize + FOOTER_SIZE + format.restSize
   const footerOffset = fileSize - wrappedSize
-  if (footerOffset < 0) throw corrupt('it is shorter than the footer of a compressed segment', 0)
+  if (footerOffset < 0) throw corrupt(`it is shorter than the footer of a compressed segment, ${OR_FOREIGN}`, 0)
   const footer = (await read(wrappedSize, footerOffset)).subarray(format.prefixSize, format.prefixSize + FOOTER_SIZE)
   const isFooter = footer.subarray(0, MAGIC.length).equals(MAGIC)
   if (!isFooter || crc32(footer.subarray(0, AT.crc)) !== footer.readUInt32LE(AT.crc)) {
-    throw corrupt('the footer, at its end, is damaged or missing', footerOffset)
+    throw corrupt(`the footer, at its end, is damaged or missing, ${OR_FOREIGN}`, footerOffset)
   }
   const memberSize = footer.readUInt32LE(AT.memberSize)
   const memberCount = footer.readUInt32LE(AT.memberCount)

@@ -7,6 +7,7 @@ const { findBroken } = require('../folder')
 const { countRecords, describeRange, describeSize, printFields } = require('../report')
 const { describeSlots, toSlotFields } = require('../slot-info')
 const { openSource } = require('../source')
+const { nameInput } = require('../spool')
 const { formatCount } = require('../text')
 const { describeWriter, readWriter } = require('../writer-record')
 
@@ -104,7 +105,7 @@ async function count (log, isFolder) {
 function toFields (info) {
   const { path, framing, codec, readAs, size, first, since, writer, torn, damage, broken, flaws, segments } = info
   return [
-    ['path', path],
+    ['path', nameInput(path)],
     ['framing', framing ?? 'none: the file is empty'],
     ['codec', codec ?? `the file names none; its records are read as ${readAs}`],
     ['size', describeSize(size)],

@@ -4,7 +4,7 @@ const { misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { refuseFolder } = require('../folder')
 const { countRanges, countRecords, describeRange, describeSize } = require('../report')
-const { storageOf } = require('../source')
+const { explainForeign, storageOf } = require('../source')
 const { formatCount } = require('../text')
 
 /** @type {import('../definition').Definition} */
@@ -47,6 +47,8 @@ exports.command = {
         signal: shell.signal,
         onProgress: ({ position, size }) => progress.update(position, size)
       })
+    } catch (err) {
+      throw explainForeign(args.file, err)
     } finally {
       progress.end()
     }

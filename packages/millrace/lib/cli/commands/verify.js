@@ -7,7 +7,8 @@ const { escapeControls } = require('@millrace/flow')
 const { framingOf } = require('../../open')
 const { inWordsOfCommand } = require('../failures')
 const { countRanges, countRecords, describeRange, describeSize } = require('../report')
-const { findLog, isFolder, storageOf } = require('../source')
+const { explainForeign, findLog, isFolder, storageOf } = require('../source')
+const { nameInput } = require('../spool')
 const { formatCount } = require('../text')
 
 /** Of a file in which nothing can be found. */
@@ -34,7 +35,9 @@ exports.command = {
   async run ({ args, options, shell }) {
     if (isFolder(args.file)) return verifyFolder(shell, args.file, options)
     const found = await findLog(shell, args.file)
-    const report = await verifyFile(shell, found.path, options).finally(() => found.remove())
+    const report = await verifyFile(shell, found.path, options)
+      .catch((err) => { throw explainForeign(found.path, err) })
+      .finally(() => found.remove())
     if (options.json) shell.print(JSON.stringify(report))
     return report.isSound ? 0 : 1
   }
@@ -157,5 +160,5 @@ function printSummary (shell, report) {
   const found = [framing ?? 'empty', describeSize(size), countRecords(records)]
   if (erased > 0) found.push(`${formatCount(erased)} deleted`)
   const verdict = report.isSound ? shell.style('green', 'whole') : shell.style('red', damageCount === 0 && report.changed !== null ? 'changed' : `damaged in ${countRanges(damageCount, damageSize)}`)
-  shell.print(`${escapeControls(path)}: ${verdict}; ${found.join(', ')}`)
+  shell.print(`${escapeControls(nameInput(path))}: ${verdict}; ${found.join(', ')}`)
 }
