@@ -111,3 +111,21 @@ tape('kernel lock: two-writers-full-disk: a holder that writes nothing tries aga
   await first.close()
   t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
 })
+
+tape('kernel lock: lock-name-too-long: after a kill, a file opens whose name leaves no room for those of the lock', async (t) => {
+  for (const size of [200, 212, 213, 229, 230, 240]) {
+    const file = newPath('inner', 'b'.repeat(size))
+    fs.mkdirSync(path.dirname(file))
+    fs.writeFileSync(file, 'some')
+    const holder = new Holder('process')
+    t.equal((await holder.open(file)).code, 'none')
+    await holder.kill()
+    const next = lockedOpen(file)
+    t.equal(await failureOf(next.ready), null, `${size} bytes`)
+    if (next.blocks.lock.kind === 'kernel') {
+      t.equal((await failureOf(lockedOpen(file, { lockTimeout: 100 }).ready))?.code, 'ERR_LOG_LOCKED', 'and is locked')
+    }
+    await new Promise((resolve) => next.blocks.markIntact(true, resolve))
+    await next.close()
+  }
+})

@@ -193,11 +193,12 @@ class FileLock {
       this.#held = held
       this.#cause = null
       if (held.replaced?.socket) await removeLifeSign(this.#reached, held.replaced.socket)
-    } catch (err) {
+    } catch (/** @type {any} */ err) {
       this.#cause = err
+      // Names that are used to take the place of a dead holder are longer than the record's.
       // Under the kernel's lock, a folder that takes no record keeps nobody out.
-      if (this.kind !== 'kernel' || !await isMissing(lockPath)) throw err
-      this.#retryLater()
+      if (this.kind !== 'kernel' || (err.code !== 'ENAMETOOLONG' && !await isMissing(lockPath))) throw err
+      if (err.code !== 'ENAMETOOLONG') this.#retryLater()
     }
   }
 
