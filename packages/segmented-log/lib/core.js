@@ -32,6 +32,7 @@ class Core {
     this.folder = folder
     this.options = options
     this.segments = new Segments(folder, options.sealed, options.openSegments)
+    options.room.make = (count) => this.segments.closeSome(count)
     this.times = options.time === null ? null : new RecordTimes(this)
     /** Whoever removes, renames or replaces files of the folder takes a turn. */
     this.turns = new Turns()

@@ -11,6 +11,7 @@ const { Calendar } = require('./calendar')
 const { formats, isSupported } = require('./compressed/formats')
 const { createPlainStorage } = require('./compressed/storage')
 const { parseKeep } = require('./keeping')
+const { withRoom } = require('./files')
 const { NO_KEEP } = require('./kind')
 const { EXTENSIONS, framingOf } = require('./names')
 const { parseTime } = require('./record-times')
@@ -145,7 +146,9 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
   const shared = typeof cache === 'number' && cache > 0 ? new SharedCache(Math.max(cache, CACHE_SIZE_MIN)) : cache
   const given = parseStorage(options)
   const place = new Folder(given, resolveFolder('SegmentedLog', givenPath, given), onMoved)
-  const { storage } = place
+  /** Opening sets it. @type {import('./files').Room} */
+  const room = { make: async () => false }
+  const storage = withRoom(place.storage, room)
   /** @type {any} */
   const passedOn = { storage: refuseEmptySegments(createPlainStorage(storage)) }
   for (const name of PASSED_ON) if (options[name] !== undefined) passedOn[name] = options[name]
@@ -162,6 +165,7 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
     errorIfExists: Boolean(options.errorIfExists),
     signal: parseSignal('SegmentedLog', signal),
     place,
+    room,
     storage,
     segmentSize: Math.min(segmentSize, SEGMENT_SIZE_MAX),
     segmentAge: parseNumber('SegmentedLog: segmentAge', options.segmentAge, Infinity, 1),

@@ -12,7 +12,7 @@
 
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
-const { toCallback } = require('@millrace/flow')
+const { Turns, pause, toCallback } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { errors, openFixed, sinkOf, sourceOf } = require('@millrace/offset-log/composing')
 const { BROKEN_CODES, readySegment } = require('./opening')
@@ -22,6 +22,12 @@ const { BROKEN_CODES, readySegment } = require('./opening')
  * @typedef {import('@millrace/offset-log/composing').Sink} Sink
  * @typedef {import('./names').SegmentName} SegmentName
  */
+
+/** If all open segments are in use, one may be closed within this time, so many times. */
+const ROOM_MS = 10
+const ROOM_TRIES = 100
+/** So many segments are opened at a time. */
+const LANE_COUNT = 4
 
 /** One file of the log. Its own seqs are `base` below those of the log. */
 class Segment {
@@ -122,6 +128,9 @@ class Segments {
   /** Those that are open, or being opened or closed; dropped ones too. @type {Set<Segment>} */
   #opened = new Set()
   #clock = 0
+  /** Opening one takes several files: if each of many has some, and waits for the next, none gets further. */
+  #lanes = Array.from({ length: LANE_COUNT }, () => new Turns())
+  #openCount = 0
   #isEnded = false
   /** Segments with deletions that may not be on stable storage. @type {Set<Segment>} */
   #unsynced = new Set()
@@ -371,12 +380,15 @@ class Segments {
     this.#opened.add(segment)
     try {
       await segment.closing?.catch(ignore)
-      // Another log may have the folder now, and two that recover one file would harm it.
-      if (this.#isEnded) throw errors.closedError('read', this.#folder)
       const options = /** @type {any} */ (segment.logOptions ?? this.#sealedOptions)
-      const log = openSealed(segment, options)
-      await readySegment(log, options)
-      return this.noteOpen(segment, log)
+      const lane = this.#lanes[this.#openCount++ % this.#lanes.length]
+      return await lane.run(async () => {
+        // Another log may have the folder now, and two that recover one file would harm it.
+        if (this.#isEnded) throw errors.closedError('read', this.#folder)
+        const log = openSealed(segment, options)
+        await readySegment(log, options)
+        return this.noteOpen(segment, log)
+      })
     } catch (/** @type {any} */ err) {
       this.#opened.delete(segment)
       const isGone = err.code === 'ENOENT'
@@ -407,13 +419,36 @@ class Segments {
    * longest. What is used stays open until its last user lets go.
    */
   #closeUnused () {
-    const open = [...this.#opened].filter(({ log, isActive, closing }) => log !== null && !isActive && closing === null)
-    const unused = open.filter(({ pinCount }) => pinCount === 0).sort((a, b) => a.usedAt - b.usedAt)
+    const { open, unused } = this.#findOpen()
     let left = open.length - this.#openCountMax
     for (const segment of unused) {
       // If the closing slot cannot be written, the next open finds the end by itself.
       if (left-- > 0 || segment.isDropped || segment.isRetired) this.#close(segment).catch(ignore)
     }
+  }
+
+  /** Sealed ones; those that nobody uses in the order in which they were used. */
+  #findOpen () {
+    const open = [...this.#opened].filter(({ log, isActive, closing }) => log !== null && !isActive && closing === null)
+    return { open, unused: open.filter(({ pinCount }) => pinCount === 0).sort((a, b) => a.usedAt - b.usedAt) }
+  }
+
+  /**
+   * Too many files are open: closes half of the segments that nobody uses. From now on fewer stay open.
+   * @param {number} count  how often this was called for one file
+   * @returns {Promise<boolean>}  whether it may help
+   */
+  async closeSome (count) {
+    const { open, unused } = this.#findOpen()
+    // Whoever waits may be what closes one of them, so it does not wait without an end.
+    if (unused.length === 0) {
+      const mayHelp = count < ROOM_TRIES && [...this.#opened].some(({ log, isActive }) => log !== null && !isActive)
+      if (mayHelp) await pause(ROOM_MS)
+      return mayHelp
+    }
+    this.#openCountMax = Math.max(1, Math.min(this.#openCountMax, Math.floor(open.length / 2)))
+    await Promise.allSettled(unused.slice(0, Math.ceil(unused.length / 2)).map((segment) => this.#close(segment)))
+    return true
   }
 
   /**
