@@ -7,7 +7,7 @@ const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SlotLog } = require('@millrace/merged-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { isLongRun, newPath, until } = require('@millrace/testkit')
+const { isLongRun, newPath, until, temporaryFolder } = require('@millrace/testkit')
 const { callCommand } = require('./run-command')
 
 const COUNT = 9
@@ -144,6 +144,29 @@ tape('folders: one without a log is a folder, for every command', async (t) => {
   }
   t.deepEqual(fs.readdirSync(folder), [])
   t.deepEqual(fs.readdirSync(path.dirname(folder)), ['empty'])
+})
+
+tape('folders: one with a log of one file is not called a folder without a log', async (t) => {
+  const folder = temporaryFolder()
+  const file = path.join(folder, 'events.log')
+  await callCommand(['append', file, '{"n":1}'])
+  for (const [name, ...others] of [['cat'], ['info'], ['view'], ['verify'], ['repair'], ['append', '{}']]) {
+    const { code, stderr } = await callCommand([name, folder, ...others])
+    t.equal(code, 2, name)
+    t.ok(stderr.endsWith(`is a folder, but not of segments; give the path of a file in it, such as ${file}\n`), stderr)
+  }
+})
+
+tape('messages: what a text file cannot do, and records that do not decode, have advice of the command line', async (t) => {
+  const file = path.join(temporaryFolder(), 'a.jsonl')
+  fs.writeFileSync(file, '{"n":1}\nhello\n')
+  t.match((await callCommand(['cat', file])).stderr, /record at 8: .*; millrace cat --raw prints its bytes, millrace cat --skip-damage leaves it out\n/)
+  t.match((await callCommand(['del', file, '0'])).stderr, /copy those to keep into another file with millrace snapshot --where\n/)
+  t.match((await callCommand(['compact', file])).stderr, /; millrace convert makes a log that does\n/)
+  t.match((await callCommand(['index', file, '--path', 'n'])).stdout, / \d+,\d{3}% of the log\n/, 'no exponent')
+  t.match((await callCommand(['append', file, '{n}'])).stderr, /append it and the values after it\n/)
+  t.match((await callCommand(['count', file, '--where', 'n[*]=1'])).stderr, /'n\[\*\]', which --where asks for; what an array includes is asked for by ~=\n/)
+  t.deepEqual([await callCommand(['bench', file, '--runs', '0'])].map(({ code, stdout }) => [code, stdout]), [[2, '']])
 })
 
 tape('messages: the command says --skip-damage, and one range is a range', async (t) => {

@@ -96,7 +96,7 @@ function badLine (name, number, records, cause) {
   const before = records === 0 ? 'nothing was appended' : `what comes before it was appended (${records})`
   const what = name === null ? `value ${number}` : `line ${number} of ${name}`
   const advice = name === null
-    ? 'Correct it, and append it and the values behind it'
+    ? 'Correct it, and append it and the values after it'
     : `Correct the line, and go on from it${number > 1 ? ` with tail -n +${number}` : ''}`
   return new LogError('ERR_CODEC_ENCODE', `${what} is no record: ${reason}; ${before}. ${advice}`, { cause })
 }

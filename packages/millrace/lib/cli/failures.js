@@ -2,6 +2,7 @@
 // Failures as one sentence that says what to do next; and whose they are: the caller's, or the world's.
 
 const fs = require('node:fs')
+const { join } = require('node:path')
 
 // The path is wrong, or what it leads to is nothing that the command could work on.
 const MISUSE = ['ERR_INVALID_ARGUMENT', 'ERR_CODEC_MISMATCH', 'ERR_NOT_SUPPORTED', 'ENOENT', 'EISDIR', 'ENOTDIR', 'EACCES',
@@ -22,7 +23,8 @@ const SYSTEM = {
 
 /** @type {Record<string, string>} */
 const ADVICE = {
-  ERR_LOG_CORRUPT: 'millrace verify lists the damage, millrace repair saves the rest'
+  ERR_LOG_CORRUPT: 'millrace verify lists the damage, millrace repair saves the rest',
+  ERR_CODEC_DECODE: 'millrace cat --raw prints its bytes, millrace cat --skip-damage leaves it out'
 }
 
 /** What the packages advise to programs, in words of the command line. @type {Array<[said: RegExp, meant: string]>} */
@@ -37,6 +39,8 @@ const WORDS = [
     'records out with --skip-bad'],
   [/leave the record out with onBadRecord, or accept such losses with verify: false/, 'leave such records out with --skip-bad'],
   [/\bonBadRecord\b/g, '--skip-bad'],
+  [/: snapshot\(path, \{ where \}\)/, ' with millrace snapshot --where'],
+  [/convert it to the checked framing/, 'millrace convert makes a log that does'],
   [/\baccept takes the file/, 'millrace repair --accept takes the file'],
   [/begin anew with resume: false/, 'remove it, and run the command again']
 ]
@@ -63,12 +67,31 @@ function describeFailure (err) {
   const { code, path, message } = /** @type {any} */ (err)
   if (Object.hasOwn(SYSTEM, code) && typeof path === 'string') {
     // The folder is there; what the command looked for in it is not.
-    if (code === 'ENOENT' && isFolder(path)) return `${path} is a folder without a log; check the path`
+    if (code === 'ENOENT' && isFolder(path)) return describeFolder(path, 'check the path')
     return `${path}: ${SYSTEM[code]}`
   }
   const text = inWordsOfCommand(message)
   // What a compressed file needs before it is repaired, its message says.
   return Object.hasOwn(ADVICE, code) && !/\brepair\b/.test(text) ? `${text}; ${ADVICE[code]}` : text
+}
+
+/**
+ * A folder in which there are no segments. It may have logs of one file.
+ * @type {(folder: string, advice: string) => string}
+ */
+function describeFolder (folder, advice) {
+  const file = listFiles(folder).find((name) => /\.(?:log|jsonl|ndjson)$/.test(name))
+  if (file === undefined) return `${folder} is a folder without a log; ${advice}`
+  return `${folder} is a folder, but not of segments; give the path of a file in it, such as ${join(folder, file)}`
+}
+
+/** @param {string} folder @returns {string[]}  none if it may not be read */
+function listFiles (folder) {
+  try {
+    return fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => name)
+  } catch {
+    return []
+  }
 }
 
 /** @param {string} path */
@@ -81,5 +104,6 @@ function isFolder (path) {
 }
 
 exports.inWordsOfCommand = inWordsOfCommand
+exports.describeFolder = describeFolder
 exports.describeFailure = describeFailure
 exports.isMisuse = isMisuse

@@ -5,6 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
 const { SegmentedLog, findMissingSegments, listSegments } = require('@millrace/segmented-log')
+const { describeFolder } = require('./failures')
 const { createLineCodec, createTally } = require('./line-codecs')
 const { findIndex } = require('./log-index')
 const { chooseCodec, guessCodec, hasFilter, identify, isFolder, openIdentified, whole } = require('./source')
@@ -23,8 +24,7 @@ async function openFolder (folder, options) {
   const { codec, raw = false } = options
   const identity = await identifyFolder(folder).catch((err) => {
     if (err.code !== 'ENOENT') throw err
-    const found = `${folder} is a folder without a log`
-    throw new LogError('ENOENT', `${found}; check the path, or wait for a log with millrace tail -f`, { cause: err })
+    throw new LogError('ENOENT', describeFolder(folder, 'check the path, or wait for a log with millrace tail -f'), { cause: err })
   })
   const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
   const tally = createTally()
@@ -69,7 +69,7 @@ async function refuseFolder (folder, advice) {
   if (hasSlots || (await listSegments(folder)).length > 0) {
     throw misuse(`${folder} is ${hasSlots ? 'a folder that several processes write' : 'a folder of segments'}; ${advice}`)
   }
-  throw misuse(`${folder} is a folder without a log; give the path of a log's file, such as ${path.join(folder, 'events.log')}`)
+  throw misuse(describeFolder(folder, `give the path of a log's file, such as ${path.join(folder, 'events.log')}`))
 }
 
 /**

@@ -292,7 +292,8 @@ function reportUnknown (shell, tally, { time, where = [] }) {
   if (untimed > 0) shell.complain(`${left(untimed)} a time${hint}\n`)
   if (unlevelled > 0) shell.complain(`${left(unlevelled)} a level; if they have one in a field of their own, filter with --where\n`)
   for (const path of tally.fields.takeUnseen()) {
-    shell.complain(`millrace: no record that was read has a field '${escapeControls(path)}', which --where asks for\n`)
+    const advice = path.endsWith('[*]') ? '; what an array includes is asked for by ~=' : ''
+    shell.complain(`millrace: no record that was read has a field '${escapeControls(path)}', which --where asks for${advice}\n`)
   }
   for (const doubt of takeDoubts(where)) shell.complain(`millrace: ${escapeControls(doubt)}\n`)
 }

@@ -1,6 +1,7 @@
 'use strict'
 
 const fs = require('node:fs')
+const { misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { codecs } = require('../../open')
@@ -13,6 +14,13 @@ const READ_SIZE = 256 * 1024
 const GET_COUNT = 1000
 const BAR_SIZE = 30
 
+/** @param {string} text */
+function parseRuns (text) {
+  const count = parseCount(text)
+  if (count === 0) throw misuse('Expected a whole number, at least 1.')
+  return count
+}
+
 /** @type {import('../definition').Definition} */
 exports.command = {
   name: 'bench',
@@ -21,7 +29,7 @@ exports.command = {
     'the page cache, and is not counted.',
   arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
   options: [
-    { flags: '--runs <count>', description: 'how often each layer is timed; the median counts', parse: parseCount, default: 3 },
+    { flags: '--runs <count>', description: 'how often each layer is timed; the median counts', parse: parseRuns, default: 3 },
     { flags: '--json', description: 'print one line of JSON' }
   ],
   examples: [['millrace bench events.log', 'where the time goes when this log is read']],
@@ -32,7 +40,7 @@ exports.command = {
     try {
       const layers = createLayers(path, identity.framing, codec, log)
       const rows = []
-      for (const [name, run] of layers) rows.push({ name, ...await measure(run, Math.max(1, options.runs), shell) })
+      for (const [name, run] of layers) rows.push({ name, ...await measure(run, options.runs, shell) })
       const { framing, size } = identity
       const about = { path: identity.path, framing, codec, size, node: process.version }
       if (options.json) shell.print(JSON.stringify({ ...about, rows }))

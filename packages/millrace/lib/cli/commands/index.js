@@ -157,7 +157,8 @@ function openToWrite ({ path, segments }, codec, index) {
 
 /** @param {number} size @param {number} logSize */
 function describeShare (size, logSize) {
-  return `${(100 * size / logSize).toPrecision(2)}% of the log`
+  const share = Number((100 * size / logSize).toPrecision(2))
+  return `${share < 100 ? share : formatCount(share)}% of the log`
 }
 
 /** @typedef {{ index: CommandIndex, codec: CodecName, paths: PathOptions[] }} Found */

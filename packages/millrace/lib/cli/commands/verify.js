@@ -5,7 +5,7 @@ const { dirname, join } = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { framingOf } = require('../../open')
-const { inWordsOfCommand } = require('../failures')
+const { describeFolder, inWordsOfCommand } = require('../failures')
 const { countRanges, countRecords, describeRange, describeSize } = require('../report')
 const { explainForeign, findLog, isFolder, storageOf } = require('../source')
 const { nameInput } = require('../spool')
@@ -50,7 +50,7 @@ async function verifyFolder (shell, folder, options) {
   const slots = listSlots(folder).map((slot) => join(folder, slot))
   const folders = slots.length > 0 ? slots : [folder]
   const paths = (await Promise.all(folders.map((path) => listSegments(path)))).flat()
-  if (paths.length === 0) throw misuse(`${folder} is a folder without a log; check the path`)
+  if (paths.length === 0) throw misuse(describeFolder(folder, 'check the path'))
   const segments = []
   for (const path of paths) {
     const report = await verifySegment(shell, path, options)
