@@ -115,12 +115,13 @@ async function drawPanels (results, facts, { panels, stacks, title, headline, fo
       return { label, bars, note: bars.length > 0 ? undefined : reasonOf(results, places[0]) }
     })
   }))
+  const lines = counts.some((count) => count > 1) ? ['Thin lines go from the least run to the greatest.'] : []
   return drawChart({
     title: first.title,
     subtitle,
     stacks,
     marks: 'bars',
-    footer: [...first.footer, ...footer, 'Thin lines go from the least run to the greatest.', describeSetting(subject, facts, counts)]
+    footer: [...first.footer, ...footer, ...lines, describeSetting(subject, facts, counts)]
   }, (canvas) => drawBars(canvas, groups, { formatTick, format }))
 }
 

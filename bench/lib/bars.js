@@ -78,7 +78,8 @@ function drawBars (canvas, groups, { formatTick, format = formatTick ?? ((value)
     const panel = add(svg, 'g', { class: 'panel', transform: `translate(${MARGIN + left},${y})` })
     const height = group.rows.reduce((sum, row) => sum + heightOf(row, isAbove) + ROW_GAP, 0)
     if (formatTick) {
-      const axis = d3.axisBottom(scale).ticks(TICKS_MAX).tickFormat(formatTick).tickSize(-height).tickPadding(6)
+      const ticks = chooseTicks(scale, formatTick)
+      const axis = d3.axisBottom(scale).tickValues(ticks).tickFormat(formatTick).tickSize(-height).tickPadding(6)
       drawAxis(panel.append('g').attr('transform', `translate(0,${height})`), axis, 'grid')
     }
     drawLine(panel, 'axis', [0, 0, 0, height])
@@ -86,6 +87,16 @@ function drawBars (canvas, groups, { formatTick, format = formatTick ?? ((value)
     y += height + GROUP_GAP + (formatTick ? LINE_HEIGHT : 0)
   }
   return y
+}
+
+/** As many as have room for their texts. @type {(scale: any, formatTick: (value: number) => string) => number[]} */
+function chooseTicks (scale, formatTick) {
+  for (let count = TICKS_MAX; count > 1; count--) {
+    const ticks = /** @type {number[]} */ (scale.ticks(count))
+    const width = Math.max(...ticks.map((tick) => measureText(formatTick(tick), SMALL)))
+    if (ticks.length < 2 || width + LABEL_GAP <= scale(ticks[1]) - scale(ticks[0])) return ticks
+  }
+  return scale.ticks(1)
 }
 
 /** @type {(svg: Selection, group: Group, y: number) => number} a meaning stands beside its title if there is room */

@@ -8,7 +8,7 @@ const { Results } = require('../engine/results')
 const { table } = require('../tables/layers')
 const { browserTest } = require('../../test/browser')
 const { drawBars } = require('../lib/bars')
-const { chooseLooks, drawChart, saveChart } = require('../lib/card')
+const { SMALL, chooseLooks, drawChart, measureText, saveChart } = require('../lib/card')
 const { hedge } = require('../lib/charts')
 const { drawCurve, drawLines, toPercentiles } = require('../lib/lines')
 const { makeFolder } = require('./support')
@@ -176,6 +176,8 @@ tape('charts: runs that differ, or are one, are in the title and at the foot', a
   t.ok(texts.includes('The runs of a case differ by up to 80% of their median.'))
   const once = textsOf((await draw(makeCells({ factors: [1] }))).svg('barchart'))
   t.ok(once.includes('One run: Millrace seems to read a log 10 times as fast as flumelog-offset (64 KiB blocks)'))
+  t.notOk(once.some((text) => text.includes('Thin lines')), 'one run has no thin line')
+  t.ok(textsOf((await draw(wide)).svg('barchart')).some((text) => text.includes('Thin lines')), 'several have')
 })
 
 /** Groups of bars, a list of values each; a thin line ends at `max`. */
@@ -197,6 +199,21 @@ tape('bars: one thin line of 6,900 beside bars of 50 to 120 leaves the panel in 
   t.ok(Math.abs(widths[0] / widths[1] - 54 / 124) < 0.001, 'and their lengths are true')
   const usual = await drawSome([[[54, 60], [124, 180], [100]]])
   t.notOk(usual.svg.includes('class="tip"') || usual.texts.includes('arrow'))
+})
+
+tape('bars: the texts below an axis do not touch', async (t) => {
+  for (const longest of [4, 900, 9400, 12_306, 99_000, 1_234_567]) {
+    const formatTick = (tick) => `${tick.toLocaleString('en')} ms`
+    const { svg } = await drawSome([[[longest], [longest / 2]]], { formatTick })
+    const ticks = [...svg.matchAll(/<g class="tick"[^>]*transform="translate\(([\d.]+),0\)">.*?<text[^>]*>([^<]+)<\/text>/g)]
+    t.ok(ticks.length >= 2, `${longest}: ${ticks.map(([, , text]) => text)}`)
+    for (const [index, [, x, text]] of ticks.entries()) {
+      if (index === 0) continue
+      const [, before, textBefore] = ticks[index - 1]
+      const halves = (measureText(text, SMALL) + measureText(textBefore, SMALL)) / 2
+      t.ok(Number(x) - Number(before) > halves, `${textBefore}, ${text}`)
+    }
+  }
 })
 
 tape('bars: a bar that would make slivers of two others is drawn as broken', async (t) => {
