@@ -121,6 +121,23 @@ tape('viewer: an estimate over seqs with a gap of 2^33 looks where records are',
   t.equal(last.unit, 'index')
 })
 
+tape('viewer: a few records are all in the time line: they were spread over bins, and rounded away', async (t) => {
+  for (const count of [1, 2, 4, 50, 119, 120]) {
+    for (const time of [null, START_MS]) {
+      const minutes = Array.from({ length: count }, (_, index) => index)
+      const records = minutes.map((minute) => ({ seq: minute * 110, size: 100, time: time && time + minute * 60_000 }))
+      const probe = async (bound) => records.find(({ seq }) => seq >= bound) ?? null
+      let last
+      const part = { slot: null, since: records.at(-1).seq, probe }
+      await estimate([part], (timeline) => { last = timeline }, new AbortController().signal)
+      t.equal(last.counts.reduce((sum, count) => sum + count, 0), count, `${count} of ${last.unit}`)
+      if (time !== null) continue
+      t.deepEqual(last.counts, Array(count).fill(1), 'a bar each')
+      t.deepEqual(last.places, records.map(({ seq }) => seq), 'which leads to it')
+    }
+  }
+})
+
 tape('viewer: a time line of one record, and of wrong clocks', (t) => {
   const one = toTimeline([{ slot: null, samples: [{ seq: 5, time: 1000, count: 1 }] }], true)
   t.equal(one.counts.reduce((sum, count) => sum + count, 0), 1)

@@ -5,6 +5,8 @@ import { create, formatCount, formatTime } from './text.mjs'
 
 const DAY_S = 86_400
 const MINUTE_S = 60
+/** Between the ordinals of records. */
+const WHOLE = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat()
 
 document.head.append(Object.assign(create('link'), { rel: 'stylesheet', href: 'uplot.css' }))
 
@@ -66,7 +68,7 @@ export class Chart {
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
       scales: { x: { time: unit === 'time', range: [start * scale, end * scale] }, y: { range: (_, min, max) => [0, Math.max(1, max)] } },
       axes: [
-        { ...axis, size: 24, values: (_, ticks, __, ___, step) => ticks.map((tick) => unit === 'time' ? shortTime(tick, step) : short(tick)) },
+        { ...axis, size: 24, ...(unit === 'index' && { incrs: WHOLE }), values: (_, ticks, __, ___, step) => ticks.map((tick) => unit === 'time' ? shortTime(tick, step) : short(tick)) },
         { ...axis, size: 48, values: (_, ticks) => ticks.map((tick) => Number.isInteger(tick) ? short(tick) : '') }
       ],
       series: [{}, { stroke: accent, fill: accent, width: 0, paths: bars, points: { show: false } }],

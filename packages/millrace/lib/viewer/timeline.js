@@ -139,7 +139,9 @@ function toTimeline (tracks, isCounted) {
   const lines = unit === 'time' ? placeByTime(tracks, /** @type {number} */ (timed[0].time)) : placeByIndex(tracks)
   const count = Math.round(samples.reduce((total, { count }) => total + count, 0))
   const [start, end] = unit === 'time' ? rangeOf(lines.flat()) : [0, Math.max(1, count)]
-  const bins = { start, size: (end - start) / BIN_COUNT, counts: new Array(BIN_COUNT).fill(0) }
+  // A bar a record, at most: more would be empty.
+  const binCount = unit === 'time' ? BIN_COUNT : Math.min(BIN_COUNT, end)
+  const bins = { start, size: (end - start) / binCount, counts: new Array(binCount).fill(0) }
   /** @type {Timeline['seqs']} */
   const seqs = {}
   for (const [index, { slot }] of tracks.entries()) seqs[slot ?? ''] = addTo(bins, lines[index], slot === null)
@@ -162,12 +164,13 @@ function toTimeline (tracks, isCounted) {
  */
 function addTo ({ start, size, counts }, points, isWhole) {
   /** @type {Array<number | null>} */
-  const seqs = new Array(BIN_COUNT).fill(null)
-  const toBin = (/** @type {number} */ x) => Math.min(BIN_COUNT - 1, Math.max(0, Math.floor((x - start) / size)))
+  const seqs = new Array(counts.length).fill(null)
+  const toBin = (/** @type {number} */ x) => Math.min(counts.length - 1, Math.max(0, Math.floor((x - start) / size)))
   let last = 0
   for (const [index, { x, seq, count }] of points.entries()) {
-    const low = Math.min(x, points[index + 1]?.x ?? x)
-    const high = Math.max(x, points[index + 1]?.x ?? x)
+    // One record is where it is; several are anywhere until the next.
+    const next = count > 1 ? points[index + 1]?.x ?? x : x
+    const [low, high] = [Math.min(x, next), Math.max(x, next)]
     const [firstBin, lastBin] = [toBin(low), toBin(high)]
     for (let bin = firstBin; bin <= lastBin; bin++) {
       const from = Math.max(low, start + bin * size)
@@ -177,7 +180,7 @@ function addTo ({ start, size, counts }, points, isWhole) {
     }
     last = Math.max(last, lastBin)
   }
-  if (isWhole) [seqs[0], last] = [seqs[0] ?? points[0].seq, BIN_COUNT - 1]
+  if (isWhole) [seqs[0], last] = [seqs[0] ?? points[0].seq, counts.length - 1]
   for (let bin = 1; bin <= last; bin++) seqs[bin] ??= seqs[bin - 1]
   return seqs
 }
