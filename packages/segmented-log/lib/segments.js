@@ -385,7 +385,7 @@ class Segments {
       return await lane.run(async () => {
         // Another log may have the folder now, and two that recover one file would harm it.
         if (this.#isEnded) throw errors.closedError('read', this.#folder)
-        const log = openSealed(segment, options)
+        const log = openSealed(segment, options, this.last.source?.id ?? null)
         await readySegment(log, options)
         return this.noteOpen(segment, log)
       })
@@ -540,11 +540,14 @@ class Segments {
 
 /**
  * A writer never opens a compressed file for writing: what it would repair there can only be repaired in the plain one.
- * @type {(segment: Pick<Segment, 'path' | 'format'>, options: any) => any}
+ * What names a segment of lines is beside it, and removing both takes two steps: after a kill between them, what is
+ * left gets the id of the log. With one of its own it would count as that of another log, and stay.
+ * @type {(segment: Pick<Segment, 'path' | 'format'>, options: any, id: Buffer | null) => any}
  */
-function openSealed ({ path, format }, options) {
+function openSealed ({ path, format }, options, id) {
   const isFixed = format !== null && options.flags === 'r+'
-  return isFixed ? openFixed(path, options) : OffsetLog(path, options)
+  if (isFixed) return openFixed(path, options)
+  return OffsetLog(path, options.framing === 'lines' && id !== null ? { ...options, id: id.toString('hex') } : options)
 }
 
 /** @type {(segment: Segment, cause: Error) => LogError} */

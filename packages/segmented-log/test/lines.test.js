@@ -399,6 +399,23 @@ tape('lines: a newest segment whose sums were removed keeps the id of the log, w
   await fresh.close()
 })
 
+tape('lines: what a kill left of a segment that was being removed is read, and removed later', async (t) => {
+  const folder = newPath()
+  const { log, entries } = await fill(folder)
+  await log.close()
+  const [first] = segmentFiles(folder)
+  fs.rmSync(path.join(folder, `${first}.sums`))
+  const again = openLines(folder)
+  t.equal((await collect(again.stream({ seqs: false }))).length, entries.length, 'its records are there')
+  await again.close()
+  const last = openLines(folder, { maxCount: 3 })
+  await last.dropBefore(0)
+  const left = segmentFiles(folder)
+  t.equal(left.length, 3)
+  t.notOk(left.includes(first), 'it goes as the others')
+  await last.close()
+})
+
 tape('lines: readers know the id, and an epoch that rises with each segment', async (t) => {
   const folder = newPath('logs')
   const { log } = await fill(folder)
