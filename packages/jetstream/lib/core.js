@@ -7,12 +7,15 @@ const { LogError } = require('@millrace/errors')
 const { Lifecycle, createObservable, pause, toCallback } = require('@millrace/flow')
 const { composeFile, errors } = require('@millrace/offset-log/composing')
 const { Connection } = require('./connection')
-const { NUMBER, numberOf } = require('./failures')
+const { isNoMessage } = require('./failures')
 const { Known, replaced } = require('./known')
 const { StreamReader, readRecord } = require('./reader')
 
-/** A leader that was cut off from the others notices it within that time, and answers no more. */
-const DEPOSED_MS_MAX = 12_000
+/**
+ * A leader that was cut off from the others notices it within that time, and answers no more: every 10 s it looks
+ * whether they have answered within 10 s.
+ */
+const DEPOSED_MS_MAX = 22_000
 const LOOK_AGAIN_MS = 250
 
 /**
@@ -127,31 +130,50 @@ class Core {
   }
 
   /**
-   * Asks the leader for one message; null if there is none.
-   * @type {(call: string, request: object) => Promise<{ seq: number, data?: string } | null>} `data` in base64
+   * Asks the leader for the first message from a seq on; null if all that were given were deleted. A leader that others
+   * have deposed lacks the latest ones. So only a later one proves that there is none at the seq; or an answer that
+   * names all of them as deleted.
+   * @type {(call: string, seq: number) => Promise<{ seq: number, data?: string } | null>} `data` in base64
    */
-  async findMessage (call, request) {
-    const { connection, options: { stream } } = this
-    try {
-      const { message } = await this.ask(call, () => connection.ask(`STREAM.MSG.GET.${stream}`, request))
-      return message
-    } catch (/** @type {any} */ err) {
-      if ([NUMBER.noMessage, NUMBER.sequenceNotFound].includes(numberOf(err.cause))) return null
-      throw err
+  async findMessage (call, seq) {
+    const { connection, options: { stream, subject } } = this
+    const deadlineMs = performance.now() + DEPOSED_MS_MAX
+    for (;;) {
+      try {
+        return await this.ask(call, async () => {
+          const { message } = await connection.ask(`STREAM.MSG.GET.${stream}`, { seq, next_by_subj: subject })
+          return message
+        })
+      } catch (/** @type {any} */ err) {
+        if (!isNoMessage(err.cause)) throw err
+      }
+      const { config } = await this.look(call)
+      const isProven = config.num_replicas === 1 || await this.#areDeleted(call, seq)
+      if (isProven || performance.now() > deadlineMs) return null
+      await pause(LOOK_AGAIN_MS)
     }
+  }
+
+  /** Whether all that were given from a seq on are deleted. @type {(call: string, seq: number) => Promise<boolean>} */
+  async #areDeleted (call, seq) {
+    const { state: { first_seq: first, last_seq: last, deleted } } = await this.look(call, { deleted_details: true })
+    const gone = new Set(deleted)
+    for (let kept = Math.max(seq, first); kept <= last; kept++) if (!gone.has(kept)) return false
+    return true
   }
 
   /**
    * Compares the stream with the one that was opened.
    * @param {string} call
+   * @param {object} [request]
    * @returns {Promise<StreamInfo>}
    */
-  async look (call) {
+  async look (call, request) {
     const { connection: { manager }, options: { stream, place } } = this
     const deadlineMs = performance.now() + DEPOSED_MS_MAX
     for (;;) {
       const info = await this.ask(call, async (known) => {
-        const info = await manager.streams.info(stream)
+        const info = await manager.streams.info(stream, request)
         known.checkSame(call, info)
         if (!known.isAhead(info)) return info
         if (info.config.num_replicas === 1 || performance.now() > deadlineMs) throw replaced(call, place)

@@ -12,6 +12,7 @@ const NUMBER = {
   notMatchingStream: 10060,
   noMessage: 10037,
   sequenceNotFound: 10043,
+  deleteFailed: 10057,
   messageTooLarge: 10054,
   nameInUse: 10058,
   streamNotFound: 10059,
@@ -37,6 +38,11 @@ function apiError (error) {
 /** @param {unknown} err @returns {number}  0 if it is no error of the JetStream API */
 function numberOf (err) {
   return err instanceof JetStreamApiError ? Number(err.code ?? 0) : 0
+}
+
+/** Whether there is no message at a seq. @param {unknown} err */
+function isNoMessage (err) {
+  return [NUMBER.noMessage, NUMBER.sequenceNotFound].includes(numberOf(err))
 }
 
 /** Whether the stream, the account or the disk has no room. @param {unknown} err */
@@ -103,6 +109,7 @@ function retained (call, place, seq, first) {
 
 exports.NUMBER = NUMBER
 exports.apiError = apiError
+exports.isNoMessage = isNoMessage
 exports.isNoResponders = isNoResponders
 exports.isTransient = isTransient
 exports.numberOf = numberOf

@@ -6,11 +6,12 @@ const { abortable, callbackOrPromise, describe, inLanes, toCallback } = require(
 const { BaseLog, errors } = require('@millrace/offset-log/composing')
 const { Core } = require('./core')
 const { Follower } = require('./follower')
-const { NUMBER, numberOf } = require('./failures')
+const { NUMBER, isNoMessage, numberOf } = require('./failures')
 const { BATCH_COUNT_MAX } = require('./messages')
 const { openStream } = require('./opening')
 const { parseOptions } = require('./options')
 const { Publisher } = require('./publisher')
+const { readFromLeader } = require('./reader')
 const { ShipTarget } = require('./ship-target')
 
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
@@ -144,9 +145,10 @@ class Log extends BaseLog {
     try {
       await core.ask('del', () => connection.manager.streams.deleteMessage(stream, seq, true))
     } catch (/** @type {any} */ err) {
-      // It was deleted before, perhaps by an attempt of this call.
-      const number = numberOf(err.cause)
-      if (number !== NUMBER.sequenceNotFound && number !== NUMBER.noMessage) throw err
+      // It was deleted before, perhaps by an attempt of this call. Of a record at the front, the server says so as of a
+      // failure.
+      const isGone = isNoMessage(err.cause) || (numberOf(err.cause) === NUMBER.deleteFailed && await readFromLeader(core, 'del', seq) === null)
+      if (!isGone) throw err
     }
     erased.add(seq)
     if (erased.size > ERASED_COUNT_MAX) erased.delete(/** @type {number} */ (erased.values().next().value))
@@ -165,13 +167,11 @@ class Log extends BaseLog {
     const core = this.#core
     const { connection, options: { stream, place } } = core
     if (typeof seq !== 'number') throw misuse(`idOf: expected the seq of a record, got ${typeof seq}`)
-    try {
+    for (;;) {
       const found = await core.ask('idOf', () => connection.manager.streams.getMessage(stream, { seq }))
       if (found !== null) return found.header.get('Nats-Msg-Id') || null
-    } catch (/** @type {any} */ err) {
-      if (numberOf(err.cause) !== NUMBER.noMessage) throw err
+      if (await readFromLeader(core, 'idOf', seq) === null) throw errors.notFound('get', place, seq)
     }
-    throw errors.notFound('get', place, seq)
   }
 
   /**

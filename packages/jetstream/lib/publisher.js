@@ -178,12 +178,21 @@ class Publisher {
     } catch (err) {
       if (numberOf(err) !== NUMBER.containsDuplicate) throw err
     }
-    // The batch is there already, as a whole: then the last record tells its seq, and nothing is added. But if the
-    // caller gave the ids, any part of it may be there.
-    if (!isOnce) return seqsUpTo(await this.#sendOne(known, messages[messages.length - 1]), messages.length)
-    const seqs = []
-    for (const message of messages) seqs.push(await this.#sendOne(known, message))
+    // The batch is there already, as a whole. But if the caller gave the ids, any part of it may be there; and a first
+    // part, if a server that is alone lost the rest in a power cut. So the first record is sent alone: that is right
+    // in any case, and tells where the last one should be.
+    const seqs = [await this.#sendOne(known, messages[0])]
+    const last = seqs[0] + messages.length - 1
+    if (!isOnce && await this.#isAt(last, messages[messages.length - 1])) return seqsUpTo(last, messages.length)
+    for (const message of messages.slice(1)) seqs.push(await this.#sendOne(known, message))
     return seqs
+  }
+
+  /** @type {(seq: number, message: Message) => Promise<boolean>} */
+  async #isAt (seq, { id }) {
+    const { connection: { manager }, options: { stream } } = this.#core
+    const found = await manager.streams.getMessage(stream, { seq })
+    return found?.header?.get('Nats-Msg-Id') === id
   }
 
   /**

@@ -217,11 +217,8 @@ async function checkRetained (core, call, seq) {
  * @type {(core: Core, from: number, stop: number) => Promise<number>}  its seq; `stop` if there is none below
  */
 async function findNext (core, from, stop) {
-  const message = await core.findMessage('stream', { seq: from, next_by_subj: core.options.subject })
-  if (message !== null) return Math.min(stop, message.seq)
-  // Everything from there on was deleted, if the stream still is the one that had it.
-  await core.look('stream')
-  return stop
+  const message = await core.findMessage('stream', from)
+  return message === null ? stop : Math.min(stop, message.seq)
 }
 
 /**
@@ -253,8 +250,8 @@ async function readAllFromLeader (core, from, stop) {
 
 /** @type {(core: Core, call: string, seq: number) => Promise<Buffer | null>} */
 async function readFromLeader (core, call, seq) {
-  const message = await core.findMessage(call, { seq })
-  return message === null ? null : Buffer.from(message.data ?? '', 'base64')
+  const message = await core.findMessage(call, seq)
+  return message?.seq !== seq ? null : Buffer.from(message.data ?? '', 'base64')
 }
 
 /**
@@ -283,4 +280,5 @@ exports.BEHIND_COUNT_MAX = BEHIND_COUNT_MAX
 exports.BEHIND_MS = BEHIND_MS
 exports.StreamReader = StreamReader
 exports.findNext = findNext
+exports.readFromLeader = readFromLeader
 exports.readRecord = readRecord

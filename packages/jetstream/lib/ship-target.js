@@ -52,12 +52,12 @@ class ShipTarget {
   }
 
   /** @type {Target['readEnd']} */
-  async readEnd () {
+  async readEnd (noted) {
     const core = this.#core
     await this.#ready().catch((err) => { throw this.#failed(err) })
     const { opened } = core
     return this.#call(async () => {
-      const { config, state: { first_seq: first, last_seq: since }, message } = await this.#look()
+      const { config, state: { first_seq: first, last_seq: since }, message } = await this.#look(noted)
       const last = message === null ? null : this.#toShipped(message.seq, message.header, message.data)
       this.#isReplicated = config.num_replicas > 1
       if (last === null && since > 0) this.#useOtherIds()
@@ -74,9 +74,9 @@ class ShipTarget {
 
   /**
    * The stream, and the last record of it. A server that was its leader, and does not know yet that others have deposed
-   * it, may say an older record. Then both are asked again.
+   * it, may say an older record, or fewer than another shipper has noted. Then both are asked again.
    */
-  async #look () {
+  async #look (noted = 0) {
     const core = this.#core
     const { connection: { manager }, options: { stream, subject } } = core
     const ask = () => manager.streams.getMessage(stream, { last_by_subj: subject })
@@ -84,8 +84,9 @@ class ShipTarget {
     for (;;) {
       const { config, state } = await core.look('ship')
       const message = state.last_seq === 0 ? null : await core.ask('ship', ask)
-      const isWhole = state.messages > 0 && !state.num_deleted
-      const isBehind = config.num_replicas > 1 && isWhole && (message?.seq ?? 0) < state.last_seq
+      const last = message?.seq ?? 0
+      const isBehind = config.num_replicas > 1 &&
+        (state.last_seq < noted || (last < state.last_seq && await core.findMessage('ship', last + 1) !== null))
       if (!isBehind || performance.now() > deadlineMs) return { config, state, message }
       await pause(LOOK_AGAIN_MS)
     }
@@ -155,6 +156,7 @@ class ShipTarget {
   /** @type {Target['read']} */
   async * read ({ signal }) {
     const core = this.#core
+    const { connection: { manager }, options: { stream } } = core
     const { state } = await this.#call(() => core.look('ship'))
     const stop = state.last_seq + 1
     const puller = new Puller(core)
@@ -172,17 +174,17 @@ class ShipTarget {
       const next = await this.#call(() => findNext(core, from, stop))
       const isBehind = next === from
       from = next
-      if (isBehind && ++behindCount <= BEHIND_COUNT_MAX) await pause(BEHIND_MS)
-      else if (isBehind) yield * await this.#readFromLeader(from++)
+      if (!isBehind) continue
+      if (++behindCount <= BEHIND_COUNT_MAX) {
+        await pause(BEHIND_MS)
+        continue
+      }
+      // No replica has it, for long. If the leader lacks it now, it is asked again which one comes next.
+      const message = await this.#call(() => core.ask('ship', () => manager.streams.getMessage(stream, { seq: next })))
+      if (message === null) continue
+      yield this.#toShipped(message.seq, message.header, message.data)
+      from++
     }
-  }
-
-  /** @param {number} seq  that no replica has, for long */
-  async #readFromLeader (seq) {
-    const core = this.#core
-    const { connection: { manager }, options: { stream } } = core
-    const message = await this.#call(() => core.ask('ship', () => manager.streams.getMessage(stream, { seq })))
-    return message === null ? [] : [this.#toShipped(message.seq, message.header, message.data)]
   }
 
   /**

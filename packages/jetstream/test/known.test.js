@@ -52,6 +52,7 @@ function withFake (run, options) {
   }
 }
 
+const range = (from, to) => Array.from({ length: to - from }, (_, index) => from + index)
 const codeOf = async (run) => (await failureOf(run))?.code ?? 'none'
 
 async function valuesOf (log, options = {}) {
@@ -121,6 +122,61 @@ tape('append: a leader that steps down says so without a number, and is asked ag
   server.refuse = () => null
 }))
 
+const READS = {
+  get: (log) => log.get(10),
+  getMany: async (log) => (await log.getMany([9, 10]))[1],
+  idOf: async (log) => await log.idOf(10) && 9,
+  last: async (log) => (await log.last())?.value,
+  stream: async (log) => (await valuesOf(log, { gt: 5 })).at(-1),
+  long: async (log) => (await valuesOf(log)).at(-1),
+  reverse: async (log) => (await valuesOf(log, { reverse: true }))[0],
+  live: async (log) => (await valuesOf(log, { live: true, limit: 10 })).at(-1)
+}
+
+for (const [name, read] of Object.entries(READS)) {
+  tape(`what a leader that others have deposed lacks is not called deleted: ${name}`, async (t) => {
+    const server = await startFakeServer({ lag: () => Infinity })
+    const log = JetStreamLog({ servers: server.url, stream: 'events', codec: jsonCodec, replicas: 3 })
+    await log.append(range(0, 10))
+    for (const count of [1, 2, 3]) {
+      let left = count
+      server.lacks = () => left-- > 0 ? 2 : 0
+      t.equal(await read(log), 9)
+      t.ok(left < count, 'it was asked')
+    }
+    await log.del([7, 10])
+    if (name !== 'live') t.notEqual(await read(log).catch((err) => err.code), 9, 'what is deleted, is')
+    await log.close()
+    server.close()
+  })
+}
+
+tape('del: a deletion whose answer was lost is made once, also of the first record', withFake(async ({ t, hold, open }) => {
+  const log = open({ timeout: 6000 })
+  await log.append(['a', 'b', 'c'])
+  for (const seq of [2, 1, 3]) {
+    hold.begin('STREAM.MSG.DELETE')
+    const deleted = codeOf(() => log.del(seq))
+    await hold.held()
+    hold.begin('')
+    t.equal(await deleted, 'none')
+    hold.end()
+    t.equal(await codeOf(() => log.del(seq)), 'none', 'again')
+    t.equal(await codeOf(() => log.get(seq)), 'flumelog:deleted')
+  }
+}))
+
+for (const torn of [0, 1, 5, 9, 10]) {
+  tape(`append: a batch of which a server has kept ${torn} of 10 in a power cut is completed`, withFake(async ({ t, open, stream }) => {
+    const log = open({ timeout: 20_000 })
+    await log.append('first')
+    stream().torn = torn
+    const seqs = await log.append(range(0, 10), { seqs: true })
+    t.deepEqual(seqs, range(2, 12))
+    t.deepEqual(await valuesOf(log), ['first', ...range(0, 10)])
+  }))
+}
+
 tape('a leader that was replaced, and does not know it, is not believed', withFake(async ({ t, server, open, stream }) => {
   const log = open({ replicas: 3, follow: false })
   await log.append(['a', 'b', 'c'])
@@ -150,6 +206,42 @@ tape('ship: an older record as the last one, of a leader that was deposed, is no
   t.deepEqual(kindsOf(shipper), ['retry', 'recovered'])
   t.ok(server.deposed.count < 1, 'it was asked again')
   await checkShipped(t, source, target, 20)
+  await closeAll(shipper, source)
+}))
+
+tape('ship: an older record as the last one is no other shipper, also if others were deleted', withFake(async ({ t, server, open, stream }) => {
+  const source = await makeSource(20)
+  const target = open({ replicas: 3, timeout: 500 })
+  const shipper = shipTo(source, target)
+  await shipper.drained()
+  stream().delete(5)
+  server.deposed = { count: 2, last: 10 }
+  await fill(source, 10, 20)
+  await shipper.drained()
+  t.deepEqual(kindsOf(shipper), [])
+  stream().delete(30)
+  await fill(source, 10, 30)
+  await shipper.drained()
+  t.deepEqual(kindsOf(shipper), [], 'and the last one may be deleted')
+  t.deepEqual((await valuesOf(target)).map(({ n }) => n), range(0, 40).filter((n) => n !== 4 && n !== 29))
+  await closeAll(shipper, source)
+}))
+
+tape('ship: a leader that was deposed, to a shipper that begins, is no target that was reset', withFake(async ({ t, server, open }) => {
+  const source = await makeSource(20)
+  const before = shipTo(source, open({ replicas: 3 }))
+  await before.drained()
+  await before.close()
+  server.staleBy = 5
+  server.lacks = () => server.staleBy
+  const target = open({ replicas: 3 })
+  const shipper = shipTo(source, target)
+  await sleep(400)
+  server.staleBy = 0
+  await fill(source, 10, 20)
+  await shipper.drained()
+  t.deepEqual(kindsOf(shipper), [])
+  await checkShipped(t, source, target, 30)
   await closeAll(shipper, source)
 }))
 

@@ -5,7 +5,7 @@
 
 const http = require('node:http')
 const { FakeConsumer } = require('./consumer')
-const { FakeStream, NOT_FOUND, SEQ_NOT_FOUND } = require('./stream')
+const { DELETE_FAILED, FakeStream, NOT_FOUND, SEQ_NOT_FOUND } = require('./stream')
 const { Wire } = require('./wire')
 
 const API = '$JS.API.'
@@ -46,6 +46,11 @@ class FakeServer {
 
   /** How many records the one that says how a stream is does not know of: a leader that was replaced. */
   staleBy = 0
+  /**
+   * How many of the latest records a leader that others have deposed lacks when it is asked for one.
+   * @type {() => number}
+   */
+  lacks = () => 0
   /** So many answers to what the last record is are those of a leader that others have deposed, and say this seq. */
   deposed = { count: 0, last: 0 }
   /** @type {Map<string, FakeStream>} */
@@ -170,7 +175,10 @@ class FakeServer {
 /** @type {Record<string, (this: FakeServer, stream: FakeStream, request: any, context: any) => any>} */
 const HANDLERS = {
   'STREAM.CREATE': () => {},
-  'STREAM.INFO' (stream) { return this.info(stream) },
+  'STREAM.INFO' (stream, request) {
+    const info = this.info(stream)
+    return request.deleted_details ? { ...info, state: { ...info.state, deleted: stream.deleted } } : info
+  },
   'STREAM.UPDATE' (stream, config) {
     stream.config = { ...stream.config, ...config }
     return this.info(stream)
@@ -180,9 +188,13 @@ const HANDLERS = {
   'STREAM.MSG.GET' (stream, request) {
     const isOld = request.last_by_subj !== undefined && this.deposed.count-- > 0
     const message = stream.get(isOld ? { seq: this.deposed.last } : request)
-    return message === undefined ? { error: NOT_FOUND } : { message: toStored(stream, message) }
+    const isMissing = message === undefined || message.seq > stream.last - this.lacks()
+    return isMissing ? { error: NOT_FOUND } : { message: toStored(stream, message) }
   },
-  'STREAM.MSG.DELETE' (stream, { seq }) { return stream.delete(seq) ? { success: true } : { error: SEQ_NOT_FOUND } },
+  'STREAM.MSG.DELETE' (stream, { seq }) {
+    if (stream.delete(seq)) return { success: true }
+    return { error: seq < stream.first ? DELETE_FAILED : SEQ_NOT_FOUND }
+  },
   'DIRECT.GET' (stream, { seq }) {
     const message = this.lagging(stream, seq) ? undefined : stream.messages.get(seq)
     if (message === undefined) return { headers: 'NATS/1.0 404 Message Not Found\r\n\r\n' }

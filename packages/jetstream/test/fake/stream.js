@@ -3,6 +3,8 @@
 
 const NOT_FOUND = { code: 404, err_code: 10037, description: 'no message found' }
 const SEQ_NOT_FOUND = { code: 400, err_code: 10043, description: 'sequence not found' }
+/** What it says of a seq below its first record. */
+const DELETE_FAILED = { code: 500, err_code: 10057, description: 'no message found' }
 const OTHER_STREAM = { code: 400, err_code: 10060, description: 'expected stream does not match' }
 const CONTAINS_DUPLICATE = { code: 400, err_code: 10201, description: 'atomic publish contains duplicate message id' }
 const INCOMPLETE = { code: 400, err_code: 10176, description: 'atomic publish batch is incomplete' }
@@ -19,6 +21,8 @@ class FakeStream {
   #ids = new Map()
   #batches = new Map()
   consumers = new Map()
+  /** So many records of the next batch it stores before it is killed, which answers nothing; null for all. */
+  torn = null
   /** For a test that keeps a history. */
   onStore = (stored) => {}
   onGone = (seq, how) => {}
@@ -57,6 +61,11 @@ class FakeStream {
     }
     const full = this.#findFull(messages)
     if (full !== null) return { error: full }
+    if (messages.length > 1 && this.torn !== null) {
+      for (const message of messages.slice(0, this.torn)) this.#store(message)
+      this.torn = null
+      return undefined
+    }
     for (const message of messages) this.#store(message)
     this.#dropByLimits()
     return { stream: this.config.name, seq: this.last, ...more }
@@ -140,7 +149,14 @@ class FakeStream {
 
   get state () {
     const { messages, bytes, first, last } = this
-    return { messages: messages.size, bytes, first_seq: last === 0 ? 0 : first, last_seq: last }
+    const count = last === 0 ? 0 : last - first + 1 - messages.size
+    return { messages: messages.size, bytes, first_seq: last === 0 ? 0 : first, last_seq: last, num_deleted: count }
+  }
+
+  /** Seqs between the first and the last one. */
+  get deleted () {
+    const seqs = Array.from({ length: this.last - this.first + 1 }, (_, index) => this.first + index)
+    return seqs.filter((seq) => !this.messages.has(seq))
   }
 
   /** A copy, as a backup has it. */
@@ -158,6 +174,7 @@ function headerOf (headers, name) {
   return at === -1 ? null : headers.slice(at + name.length + 3, headers.indexOf('\r\n', at + 2)).trim()
 }
 
+exports.DELETE_FAILED = DELETE_FAILED
 exports.FakeStream = FakeStream
 exports.NOT_FOUND = NOT_FOUND
 exports.SEQ_NOT_FOUND = SEQ_NOT_FOUND
