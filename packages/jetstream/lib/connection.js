@@ -6,11 +6,16 @@ const { LogError } = require('@millrace/errors')
 const { pause } = require('@millrace/flow')
 const { jetstreamManager } = require('@nats-io/jetstream')
 const { connect, nanos } = require('@nats-io/transport-node')
-const { apiError, isNoResponders, isTransient, streamGone, wrap } = require('./failures')
+const { apiError, isNoResponders, isTransient, NUMBER, numberOf, streamGone, wrap } = require('./failures')
 
 /** One attempt. A leader is elected within a few seconds; the next attempt finds it. */
 const ATTEMPT_MS_MAX = 5000
 const PAUSE_MS_MAX = 500
+/**
+ * A leader that was cut off from the others notices it within that time, and answers no more: every 10 s it looks
+ * whether they have answered within 10 s.
+ */
+const DEPOSED_MS_MAX = 22_000
 /** Reads many records with one request since 2.11. */
 const LEAST_VERSION = [2, 11]
 
@@ -23,6 +28,8 @@ class Connection {
   nc = /** @type {any} */ (null)
   /** @type {import('@nats-io/jetstream').JetStreamManager} */
   manager = /** @type {any} */ (null)
+  /** Since when there is said to be no stream; Infinity if something has been answered since. */
+  #goneSinceMs = Infinity
 
   /** @param {Options} options */
   constructor (options) {
@@ -69,18 +76,36 @@ class Connection {
     const deadlineMs = performance.now() + options.timeoutMs
     for (let attempt = 1; ; attempt++) {
       try {
-        return await action()
+        const result = await action()
+        this.#goneSinceMs = Infinity
+        return result
       } catch (err) {
-        const goesOn = isTransient(err) && !this.nc.isClosed() && performance.now() < deadlineMs
-        if (goesOn && isNoResponders(err) && await this.#isGone()) throw streamGone(call, options.place, err)
-        if (!goesOn) throw wrap(call, options, err)
+        const isGone = await this.#saysGone(err)
+        if (isGone && this.#isBelieved()) throw streamGone(call, options.place, err)
+        const goesOn = (isGone || isTransient(err)) && !this.nc.isClosed() && performance.now() < deadlineMs
+        if (!goesOn) throw wrap(call, options, isGone ? new Error('stream not found') : err)
       }
       await pause(Math.min(PAUSE_MS_MAX, 20 * 2 ** attempt))
     }
   }
 
-  /** Nobody listens to the subjects of a stream that was deleted. */
-  async #isGone () {
+  /**
+   * A server of a cluster may say that there is no stream while the stream moves, or because it was cut off from the
+   * others. So it is believed only after a while without another answer.
+   */
+  #isBelieved () {
+    const nowMs = performance.now()
+    this.#goneSinceMs = Math.min(this.#goneSinceMs, nowMs)
+    return this.nc.info?.cluster === undefined || nowMs - this.#goneSinceMs > DEPOSED_MS_MAX
+  }
+
+  /**
+   * Whether there is said to be no stream. Nobody listens to the subjects of one that was deleted.
+   * @param {unknown} err
+   */
+  async #saysGone (err) {
+    if (numberOf(err) === NUMBER.streamNotFound) return true
+    if (!isNoResponders(err)) return false
     try {
       await this.manager.streams.info(this.#options.stream)
       return false
@@ -156,5 +181,6 @@ function parseAnswer (answer) {
 }
 
 exports.ATTEMPT_MS_MAX = ATTEMPT_MS_MAX
+exports.DEPOSED_MS_MAX = DEPOSED_MS_MAX
 exports.Connection = Connection
 exports.parseAnswer = parseAnswer

@@ -6,16 +6,11 @@ const { setImmediate } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 const { Lifecycle, createObservable, pause, toCallback } = require('@millrace/flow')
 const { composeFile, errors } = require('@millrace/offset-log/composing')
-const { Connection } = require('./connection')
+const { Connection, DEPOSED_MS_MAX } = require('./connection')
 const { isNoMessage } = require('./failures')
 const { Known, replaced } = require('./known')
 const { StreamReader, readRecord } = require('./reader')
 
-/**
- * A leader that was cut off from the others notices it within that time, and answers no more: every 10 s it looks
- * whether they have answered within 10 s.
- */
-const DEPOSED_MS_MAX = 22_000
 const LOOK_AGAIN_MS = 250
 
 /**
@@ -189,5 +184,4 @@ class Core {
 }
 
 exports.Core = Core
-exports.DEPOSED_MS_MAX = DEPOSED_MS_MAX
 exports.LOOK_AGAIN_MS = LOOK_AGAIN_MS

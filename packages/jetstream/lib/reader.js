@@ -88,7 +88,8 @@ class StreamReader {
   /** @param {number} stop */
   async #readForward (stop) {
     const run = this.#run
-    const ahead = this.#ahead?.deletionCount === this.#core.file.blocks.rewriteCount ? this.#ahead : null
+    if (this.#ahead?.deletionCount !== this.#core.file.blocks.rewriteCount) this.#dropAhead()
+    const ahead = this.#ahead
     this.#ahead = null
     const count = Math.min(run.seqs.length, this.#left)
     let { records, next } = await (ahead?.from === this.#from ? ahead.piece : this.#readPiece(this.#from, stop, count))
@@ -135,10 +136,11 @@ class StreamReader {
    */
   async #readPiece (from, stop, count) {
     const core = this.#core
+    const puller = this.#puller
     const isShort = count <= SINGLE_COUNT_MAX || this.#reverse
     const end = isShort ? Math.min(stop, from + count) : stop
     for (;;) {
-      const found = isShort ? await readSingles(core, from, end) : await core.ask('stream', () => this.#puller.pull(from, end, count))
+      const found = isShort ? await readSingles(core, from, end) : await core.ask('stream', () => puller.pull(from, end, count))
       // What this log has deleted, a replica may still have.
       const records = core.erased.size === 0 ? found : found.filter(({ seq }) => !core.erased.has(seq))
       if (found.length > 0) {
@@ -176,10 +178,17 @@ class StreamReader {
     return this.#isWanted === null ? null : records.applyFilter(this.#isWanted, this.#core.options.codec.name)
   }
 
+  /** It may still be under way, with its puller, which must not be asked for two pieces at the same time. */
+  #dropAhead () {
+    if (this.#ahead === null) return
+    this.#ahead = null
+    this.#puller = new Puller(this.#core)
+  }
+
   /** Continues from a delivered record, with bytes read again. @param {number} index  in the run */
   rewindTo (index) {
     const { seqs, count } = this.#run
-    this.#ahead = null
+    this.#dropAhead()
     this.#left += count - index
     if (this.#reverse) this.#stop = seqs[index] + 1
     else this.#from = seqs[index]

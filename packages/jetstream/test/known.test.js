@@ -7,7 +7,7 @@ const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { collect, createRandom, failureOf, until } = require('@millrace/testkit')
 const { JetStreamLog } = require('..')
-const { startFakeServer } = require('./fake/server')
+const { NO_RESPONDERS, STREAM_NOT_FOUND, startFakeServer } = require('./fake/server')
 const { checkShipped, closeAll, fill, kindsOf, makeSource, shipTo } = require('./ship-helpers')
 
 /** Holds back answers of one kind. */
@@ -53,6 +53,8 @@ function withFake (run, options) {
 }
 
 const range = (from, to) => Array.from({ length: to - from }, (_, index) => from + index)
+/** Nobody answers these if there is no stream. */
+const SILENT = ['PUBLISH', 'DIRECT.GET', 'CONSUMER.MSG.NEXT']
 const codeOf = async (run) => (await failureOf(run))?.code ?? 'none'
 
 async function valuesOf (log, options = {}) {
@@ -164,6 +166,32 @@ tape('del: a deletion whose answer was lost is made once, also of the first reco
     t.equal(await codeOf(() => log.del(seq)), 'none', 'again')
     t.equal(await codeOf(() => log.get(seq)), 'flumelog:deleted')
   }
+}))
+
+tape('stream: what is read again after a deletion, and what is read ahead, are not mixed up', withFake(async ({ t, hold, server, open }) => {
+  const log = open({ timeout: 20_000 })
+  await log.append(range(0, 9000))
+  let asked = 0
+  server.refuse = (what) => {
+    if (what !== 'CONSUMER.MSG.NEXT') return null
+    hold.begin('CONSUMER.CREATE')
+    // The consumer of what is read ahead is lost, so another one is made.
+    return asked++ === 1 ? NO_RESPONDERS : null
+  }
+  const values = log.stream({ seqs: false })[Symbol.asyncIterator]()
+  const read = []
+  // The first ones are read one by one.
+  while (read.length < 100) read.push((await values.next()).value)
+  await hold.held()
+  await log.del(9000)
+  const next = values.next()
+  await hold.held(2)
+  server.refuse = () => null
+  hold.end()
+  read.push((await next).value)
+  for await (const value of values) read.push(value)
+  t.equal(read.length, 8999)
+  t.equal(read.findIndex((value, index) => value !== index), -1, 'each once, in order')
 }))
 
 for (const torn of [0, 1, 5, 9, 10]) {
@@ -317,6 +345,23 @@ const CALLS = {
   stats: (log) => log.stats(),
   reverse: (log) => valuesOf(log, { reverse: true }),
   nothing: (log) => log.append([])
+}
+
+for (const [call, run] of Object.entries(CALLS)) {
+  tape(`a server of a cluster that says that there is no stream, while it moves, is not believed: ${call}`, withFake(async ({ t, server, open }) => {
+    const log = open({ follow: false })
+    await log.append(['a', 'b', 'c'])
+    const count = () => codeOf(() => run(log))
+    const code = await count()
+    let left = 3
+    server.refuse = (what) => left-- > 0 ? (SILENT.includes(what) ? NO_RESPONDERS : STREAM_NOT_FOUND) : null
+    t.equal(await count(), call === 'get' ? 'ERR_RECORD_NOT_FOUND' : code)
+    t.ok(left < 3 || call === 'nothing', 'it was asked')
+    server.refuse = (what) => SILENT.includes(what) ? NO_RESPONDERS : STREAM_NOT_FOUND
+    t.equal(await codeOf(() => log.append('e')), 'ERR_SERVER_UNAVAILABLE', 'not at once')
+    server.refuse = () => null
+    t.equal(await codeOf(() => log.append('e')), 'none', 'it goes on')
+  }, { cluster: 'fake' }))
 }
 
 for (const [title, replace] of Object.entries({

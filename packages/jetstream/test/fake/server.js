@@ -22,13 +22,14 @@ const NO_RESPONDERS = { headers: 'NATS/1.0 503\r\n\r\n' }
  *   undefined for none
  * @property {() => number} [lag]  how many records the replica that answers is behind
  * @property {string} [version]
+ * @property {string} [cluster]  its name, if it is one of a cluster
  */
 
 class FakeServer {
   #wire
   #delay
   #lag
-  /** An error that a request gets; null for none. @type {(what: string) => object | null} */
+  /** An error that a request gets, or an answer with headers; null for none. @type {(what: string) => object | null} */
   refuse = () => null
   /**
    * What a leader that others have deposed says to what the new one has carried out: an error, or null.
@@ -57,10 +58,10 @@ class FakeServer {
   streams = new Map()
 
   /** @param {FakeOptions} [options] */
-  constructor ({ delay = () => undefined, lag = () => 0, version = '2.12.1' } = {}) {
+  constructor ({ delay = () => undefined, lag = () => 0, version = '2.12.1', cluster } = {}) {
     this.#delay = delay
     this.#lag = lag
-    this.#wire = new Wire({ version, onMessage: (message) => this.#take(message) })
+    this.#wire = new Wire({ version, cluster, onMessage: (message) => this.#take(message) })
   }
 
   async listen () {
@@ -99,7 +100,7 @@ class FakeServer {
     // What is published arrives in order; requests to the API may overtake each other.
     this.#inLine(what === 'PUBLISH' ? connection : message, this.#delay(what, false), () => {
       const refused = this.refuse(what)
-      const answer = refused === null ? this.#handle(what, message) : { error: refused }
+      const answer = refused === null ? this.#handle(what, message) : toAnswer(refused)
       if (answer === undefined || message.reply === '') return
       const overruled = this.overrule(what)
       this.#send(connection, message.reply, toMessage(overruled === null ? answer : { error: overruled }), what)
@@ -229,6 +230,10 @@ function toStored (stream, { seq, headers, data, time }) {
   }
 }
 
+function toAnswer (refused) {
+  return 'headers' in refused ? refused : { error: refused }
+}
+
 /** What a message has already, or JSON. */
 function toMessage (answer) {
   return 'headers' in answer ? answer : { data: JSON.stringify(answer) }
@@ -239,4 +244,6 @@ function startFakeServer (options) {
   return new FakeServer(options).listen()
 }
 
+exports.NO_RESPONDERS = NO_RESPONDERS
+exports.STREAM_NOT_FOUND = STREAM_NOT_FOUND
 exports.startFakeServer = startFakeServer

@@ -27,7 +27,7 @@ class Connection {
     socket.on('error', () => {})
     socket.on('close', () => wire.forget(this))
     const about = { server_id: 'FAKE', server_name: 'fake', version: wire.version, proto: 1, headers: true, max_payload: 1 << 20 }
-    socket.write(`INFO ${JSON.stringify({ ...about, jetstream: true })}\r\n`)
+    socket.write(`INFO ${JSON.stringify({ ...about, jetstream: true, cluster: wire.cluster })}\r\n`)
   }
 
   /** @param {Buffer} chunk */
@@ -104,9 +104,10 @@ class Wire {
   #connections = new Set()
   #server = net.createServer((socket) => this.#connections.add(new Connection(socket, this)))
 
-  /** @type {(options: { version: string, onMessage: (message: Message) => void }) => void} */
-  constructor ({ version, onMessage }) {
+  /** @type {(options: { version: string, cluster?: string, onMessage: (message: Message) => void }) => void} */
+  constructor ({ version, cluster, onMessage }) {
     this.version = version
+    this.cluster = cluster
     this.onMessage = onMessage
   }
 
