@@ -13,6 +13,7 @@ const NUMBER = {
   noMessage: 10037,
   sequenceNotFound: 10043,
   deleteFailed: 10057,
+  otherSequence: 10063,
   messageTooLarge: 10054,
   nameInUse: 10058,
   streamNotFound: 10059,
@@ -26,7 +27,7 @@ const NUMBER = {
 
 /** With these the same call may succeed later. */
 const TRANSIENT = [10004, 10005, 10008, NUMBER.notLeader, NUMBER.duplicateInProgress, NUMBER.incompleteBatch,
-  NUMBER.storeFailed]
+  NUMBER.storeFailed, NUMBER.otherSequence]
 
 /** @typedef {{ place: string, subject: string, timeoutMs: number }} Where */
 

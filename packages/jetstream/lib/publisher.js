@@ -8,12 +8,14 @@
 const { randomBytes } = require('node:crypto')
 const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
-const { rethrowAsync } = require('@millrace/flow')
+const { pause, rethrowAsync } = require('@millrace/flow')
 const { BackPressure, sizeOf } = require('@millrace/offset-log/composing')
 const { NUMBER, numberOf } = require('./failures')
 const { BATCH_COUNT_MAX, Messages } = require('./messages')
 
 const GROUP_SIZE_MAX = 8 << 20
+/** A leader that was deposed steps down within that time, once it hears of the new one. */
+const STEP_DOWN_MS = 1000
 
 /**
  * @typedef {import('./core').Core} Core
@@ -115,14 +117,17 @@ class Publisher {
     return this.#queue.splice(0, end)
   }
 
-  /** @param {Waiting[]} group */
-  async #publish (group) {
+  /** @param {Waiting[]} group  @param {boolean} [isRefused]  whether it was refused before, perhaps with others */
+  async #publish (group, isRefused = false) {
     let seqs
     try {
       seqs = await this.#send(group)
     } catch (err) {
-      if (group.length > 1 && this.#isOfRecord(err)) {
-        for (const waiting of group) await this.#publish([waiting])
+      // A leader that others have deposed may be full while the new one has room, and takes the records.
+      const isUnsure = /** @type {any} */ (err).code === 'ERR_LOG_FULL' && this.#core.opened.replicas > 1
+      if (!isRefused && (isUnsure || (group.length > 1 && this.#isOfRecord(err)))) {
+        if (isUnsure) await pause(STEP_DOWN_MS)
+        for (const waiting of group) await this.#publish([waiting], true)
         return
       }
       for (const { done } of group) rethrowAsync(() => done(/** @type {LogError} */ (err)))

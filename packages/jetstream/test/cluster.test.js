@@ -4,6 +4,9 @@
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
+const { collect, failureOf, until } = require('@millrace/testkit')
+const { jetstreamManager } = require('@nats-io/jetstream')
+const { connect } = require('@nats-io/transport-node')
 const { JetStreamLog } = require('..')
 const { Proxy } = require('./proxy')
 const { serverTest, startCluster } = require('./server')
@@ -11,9 +14,24 @@ const { serverTest, startCluster } = require('./server')
 const COUNT = 10_000
 const FAILS_AT = 3000
 
-/** @type {(servers: import('./server').Server[]) => any} */
-function open (servers) {
-  return JetStreamLog({ servers: servers.map(({ url }) => url), stream: 'numbers', replicas: 3, codec: jsonCodec, timeout: 60_000 })
+/** @type {(servers: Array<{ url: string }>, options?: object) => any} */
+function open (servers, options) {
+  const urls = servers.map(({ url }) => url)
+  return JetStreamLog({ servers: urls, stream: 'numbers', replicas: 3, codec: jsonCodec, timeout: 60_000, ...options })
+}
+
+/** Three servers, with a proxy between each and each, by `<from>-<to>`. */
+async function startOverProxies () {
+  /** @type {Map<string, Proxy>} */
+  const proxies = new Map()
+  const servers = await startCluster({
+    routeOf: (from, to, port) => {
+      const proxy = new Proxy(port)
+      proxies.set(`${from}-${to}`, proxy)
+      return proxy.listen()
+    }
+  })
+  return { servers, proxies }
 }
 
 /**
@@ -67,15 +85,7 @@ serverTest(tape, 'cluster: the leader of the stream is killed while 10,000 recor
 })
 
 serverTest(tape, 'cluster: the network between two of three is cut while 10,000 records are appended', async (t) => {
-  /** @type {Map<string, Proxy>} */
-  const proxies = new Map()
-  const servers = await startCluster({
-    routeOf: (from, to, port) => {
-      const proxy = new Proxy(port)
-      proxies.set(`${from}-${to}`, proxy)
-      return proxy.listen()
-    }
-  })
+  const { servers, proxies } = await startOverProxies()
   const log = open(servers)
   const { leader } = await log.stats()
   const first = servers.findIndex(({ name }) => name === leader)
@@ -93,6 +103,53 @@ serverTest(tape, 'cluster: the network between two of three is cut while 10,000 
   await check(t, servers)
   for (const server of servers) await server.remove()
   for (const proxy of proxies.values()) proxy.close()
+})
+
+serverTest(tape, 'cluster: a leader that was cut off is not believed by who knows more, as long as it answers', async (t) => {
+  const { servers, proxies } = await startOverProxies()
+  const writer = open(servers)
+  await writer.append([1, 2, 3])
+  const { leader } = await writer.stats()
+  await writer.close()
+  const alone = servers.findIndex(({ name }) => name === leader)
+  const others = servers.filter((server) => server.name !== leader)
+  const cut = [...proxies].filter(([name]) => name.split('-').includes(`${alone}`)).map(([, proxy]) => proxy)
+  const way = new Proxy(others[0].port)
+  const url = `nats://127.0.0.1:${await way.listen()}`
+  const reader = open([{ url }, servers[alone]], { noRandomize: true, ignoreClusterUpdates: true })
+  await reader.ready()
+  for (const proxy of cut) proxy.cut()
+  const after = open(others, { ignoreClusterUpdates: true })
+  t.equal(await after.append([4, 5, 6]), 6)
+  await until(() => reader.since.value === 6)
+  // Now it is connected to the old leader.
+  way.cut()
+  const read = collect(reader.stream({ seqs: false, reverse: true }))
+  const answered = Promise.allSettled([reader.get(6), reader.idOf(6), read, reader.stats()])
+  await sleep(25_000)
+  for (const proxy of cut) proxy.mend()
+  const [get, id, stream] = await answered
+  t.equal(get.value, 6, get.reason?.message)
+  t.equal(typeof id.value, 'string', id.reason?.message)
+  t.deepEqual(stream.value, [6, 5, 4, 3, 2, 1], stream.reason?.message)
+  t.equal(await reader.append(7), 7)
+  for (const log of [reader, after]) await log.close()
+  for (const server of servers) await server.remove()
+  for (const proxy of [...proxies.values(), way]) proxy.close()
+})
+
+serverTest(tape, 'cluster: a stream that is deleted is noticed', async (t) => {
+  const servers = await startCluster()
+  const log = open(servers, { timeout: 4000 })
+  await log.append(1)
+  const nc = await connect({ servers: servers[0].url })
+  await (await jetstreamManager(nc)).streams.delete('numbers')
+  t.equal((await failureOf(() => log.append(2)))?.code, 'ERR_SERVER_UNAVAILABLE', 'not at once')
+  await until(async () => (await failureOf(() => log.append(2)))?.code === 'ERR_LOG_REPLACED')
+  t.equal((await failureOf(() => log.get(1)))?.code, 'ERR_LOG_REPLACED')
+  await log.close()
+  await nc.close()
+  for (const server of servers) await server.remove()
 })
 
 serverTest(tape, 'cluster: all three are killed and started again while 10,000 records are appended', async (t) => {

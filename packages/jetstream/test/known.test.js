@@ -117,6 +117,10 @@ tape('append: a leader that steps down says so without a number, and is asked ag
   t.equal(await log.append('b'), 2)
   t.equal(await log.append(['c', 'd']), 4)
   t.ok(refusals > 3)
+  refusals = 0
+  const lost = { code: 503, err_code: 10063, description: 'expected stream sequence does not match' }
+  server.refuse = (what) => what === 'PUBLISH' && refusals++ < 2 ? lost : null
+  t.equal(await log.append('d2'), 5, 'the same, if messages before it were lost')
   server.refuse = () => ({ code: 503, err_code: 10077, description: 'stream closed' })
   t.equal(await codeOf(() => open({ timeout: 200 }).append('e')), 'ERR_SERVER_UNAVAILABLE')
   server.refuse = () => ({ code: 503, err_code: 10077, description: 'maximum bytes exceeded' })
@@ -312,6 +316,21 @@ tape(`replicas: one that is behind leaves nothing out, seed ${seed}`, withFake(a
   t.deepEqual(await Promise.all(all.map((n) => log.get(n + 1))), all)
   // Each answer is that of another replica, and each lacks up to fifty records.
 }, { lag: () => random(50) }))
+
+for (const values of [['b'], range(0, 10)]) {
+  const what = values.length === 1 ? 'a record' : 'a batch'
+  tape(`append: ${what} that a full leader refuses, which others have deposed, while the new one takes it`, withFake(async ({ t, server, open }) => {
+    const log = open({ replicas: 3, config: { max_msgs: 12 } })
+    await log.append('a')
+    let count = 0
+    const full = { code: 503, err_code: 10077, description: 'maximum messages exceeded' }
+    server.overrule = (what) => what === 'PUBLISH' && count++ === 0 ? full : null
+    t.equal(await log.append(values), 1 + values.length)
+    t.deepEqual(await valuesOf(log), ['a', ...values])
+    const results = await Promise.all([1, 2, 3].map(() => codeOf(() => log.append(range(0, 12)))))
+    t.deepEqual(results, ['ERR_LOG_FULL', 'ERR_LOG_FULL', 'ERR_LOG_FULL'], 'one that is full is believed')
+  }))
+}
 
 for (const [title, range] of Object.entries({ short: { limit: 50 }, long: {}, reverse: { reverse: true } })) {
   tape(`replicas: what none of them ever gets, the leader is asked for: ${title}`, withFake(async ({ t, open }) => {
