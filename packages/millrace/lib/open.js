@@ -103,10 +103,24 @@ function open (path, options = {}) {
   const known = { strict: true, ...others, codec: chosen, ...(index !== undefined && { index }) }
   const makesFolder = OF_SEGMENTS.some((name) => options[name] !== undefined)
   const isFolder = makesFolder || (others.storage === undefined && isExistingFolder(path))
-  if (!isFolder) return withViews(OffsetLog(path, { framing: framingOf(path), ...known }), options)
+  if (!isFolder) {
+    if (chosen?.name === binaryCodec.name && others.framing === undefined) refuseText(path, options)
+    return withViews(OffsetLog(path, { framing: framingOf(path), ...known }), options)
+  }
   const { SegmentedLog } = require('@millrace/segmented-log')
   // A folder of other things is no place for segments that nobody has asked for.
   return withViews(SegmentedLog(path, makesFolder ? known : { mustExist: true, ...known }), options)
+}
+
+/**
+ * A new text file takes some values of the binary codec, and refuses others: those whose bytes are not a line.
+ * @param {string | URL} path
+ * @param {OpenOptions} options
+ */
+function refuseText (path, { storage }) {
+  if (framingOf(path) !== 'lines' || storage !== undefined || fs.existsSync(path)) return
+  throw misuse(`open: ${path} would be a text file, by its name, and records of the codec binary are no text; give another ` +
+    'name or the codec json, or say framing: "checked"')
 }
 
 /** @param {any} index  the option @returns {Index | undefined} */

@@ -1,10 +1,13 @@
 'use strict'
 // What is typed wrong: one sentence, what was meant, and exit code 2.
 
+const { once } = require('node:events')
 const fs = require('node:fs')
+const { createServer } = require('node:net')
 const path = require('node:path')
 const tape = require('tape')
 const { failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
+const { open } = require('..')
 const { parseFilter, takeDoubts } = require('../lib/cli/filter')
 const { callCommand } = require('./run-command')
 const { SSB } = require('./kinds-of-files')
@@ -201,4 +204,19 @@ tape('help: fits a terminal of 60 columns', async (t) => {
       t.deepEqual(long, [], `${command.name()} in ${columns} columns`)
     }
   }
+})
+
+tape('errors: a log that is open elsewhere, a port that is taken, a text of binary records: what to do is said for the command', async (t) => {
+  const file = newPath('a.log')
+  const log = open(file)
+  await log.append({ n: 1 })
+  t.match((await callCommand(['append', file, '{}'])).stderr, /is open for writing, by .*; close it there; to read the log needs no lock\n$/)
+  await log.close()
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { stderr } = await callCommand(['view', file, '--port', String(server.address().port)])
+  t.match(stderr, /^millrace: address already in use 127\.0\.0\.1:\d+; give another --port, or end what listens there\n$/)
+  server.close()
+  const made = await callCommand(['append', newPath('a.jsonl'), '{"n":10}', '--codec', 'binary'])
+  t.match(made.stderr, /are no text; give another name or the codec json\n$/)
 })

@@ -9,7 +9,7 @@ const tape = require('tape')
 const { collect, failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
 const millrace = require('..')
 
-const { SegmentedLog, jsonCodec, open } = millrace
+const { SegmentedLog, binaryCodec, jsonCodec, open } = millrace
 
 tape('open: a checked log of JSON by default', async (t) => {
   const log = open(newPath('events.log'))
@@ -176,5 +176,21 @@ tape('millrace: SegmentedLog, with and without new', async (t) => {
     const seq = await log.append({ n: 1 })
     t.deepEqual(await log.get(seq), { n: 1 })
     await log.close()
+  }
+})
+
+tape('open: a new .jsonl of binary records is refused: it took those that happen to be a line, and no others', async (t) => {
+  for (const ending of ['jsonl', 'NDJSON']) {
+    const file = newPath(`a.${ending}`)
+    for (const codec of ['binary', binaryCodec]) {
+      t.throws(() => open(file, { codec }), /would be a text file, by its name, and records of the codec binary are no text; give/)
+    }
+    t.notOk(fs.existsSync(file))
+    const log = open(file, { codec: 'binary', framing: 'checked' })
+    const seq = await log.append({ n: 10 })
+    await log.close()
+    const again = open(file, { codec: 'binary' })
+    t.deepEqual(await again.get(seq), { n: 10 }, 'the file that is there is what it is')
+    await again.close()
   }
 })

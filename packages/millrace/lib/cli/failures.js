@@ -41,6 +41,8 @@ const WORDS = [
   [/\bonBadRecord\b/g, '--skip-bad'],
   [/: snapshot\(path, \{ where \}\)/, ' with millrace snapshot --where'],
   [/convert it to the checked framing/, 'millrace convert makes a log that does'],
+  [/, or say framing: "checked"/, ''],
+  [/close it there, or open it with flags "r"/, 'close it there; to read the log needs no lock'],
   [/\baccept takes the file/, 'millrace repair --accept takes the file'],
   [/begin anew with resume: false/, 'remove it, and run the command again']
 ]
@@ -70,6 +72,7 @@ function describeFailure (err) {
     if (code === 'ENOENT' && isFolder(path)) return describeFolder(path, 'check the path')
     return `${path}: ${SYSTEM[code]}`
   }
+  if (code === 'EADDRINUSE') return `${message.replace(/^listen EADDRINUSE: /, '')}; give another --port, or end what listens there`
   const text = inWordsOfCommand(message)
   // What a compressed file needs before it is repaired, its message says.
   return Object.hasOwn(ADVICE, code) && !/\brepair\b/.test(text) ? `${text}; ${ADVICE[code]}` : text
