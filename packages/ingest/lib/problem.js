@@ -15,6 +15,10 @@ const STATUS_OF = /** @type {Record<string, number>} */ ({
   FST_ERR_CTP_BODY_TOO_LARGE: 413,
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 415
 })
+/** In place of fastify's, which does not say what to do. */
+const WORDS = /** @type {Record<string, string>} */ ({
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'send the body with Content-Type: application/json, or application/x-ndjson for a record a line'
+})
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 const RETRY_SECONDS = 1
 /** Parts of a request, as fastify calls them. */
@@ -51,16 +55,19 @@ class Problem extends Error {
   }
 }
 
+/** Messages of logs hold paths, which are nobody's business. @type {(err: any) => string} */
+function detailOf ({ name, code, message }) {
+  return name === 'LogError' ? codes[/** @type {keyof typeof codes} */ (code)] : WORDS[code] ?? message
+}
+
 /** @param {any} err @returns {Problem} */
 function toProblem (err) {
   if (err instanceof Problem) return err
-  const { code, statusCode, message, seq } = err ?? {}
+  const { code, statusCode, seq } = err ?? {}
   const status = STATUS_OF[code] ?? (statusCode >= 400 && statusCode < 500 ? statusCode : null)
   if (status === 503) return unavailable('more waits to be written than the log may keep waiting', err)
-  // Messages of logs hold paths, which are nobody's business.
-  const detail = err.name === 'LogError' ? codes[/** @type {keyof typeof codes} */ (code)] : message
   const more = seq === undefined ? {} : { seq }
-  if (status !== null) return new Problem(status, detail, { code, more, cause: err })
+  if (status !== null) return new Problem(status, detailOf(err), { code, more, cause: err })
   if (statusCode === 503) return unavailable('the server is stopping')
   if (err?.name === 'LogError' || err?.syscall !== undefined) return unavailable(`the log cannot be used now (${code})`, err)
   return new Problem(500, 'the server failed; its log says why', { cause: err })

@@ -82,6 +82,13 @@ const IGNORED = [
   { accept: 'text/event-stream;q=0, */*' }, { accept: 'x/text/event-stream' }
 ]
 
+tape('asked: who sends what curl sends by default is told which type to send', async (t) => {
+  const { post } = await serve(t)
+  const { status, body } = await post('/v1/logs/a', '{"n":0}', { 'content-type': 'application/x-www-form-urlencoded' })
+  t.equal(status, 415)
+  t.match(JSON.stringify(body), /send the body with Content-Type: application\/json, or application\/x-ndjson for a record a line/)
+})
+
 async function serveThree (t) {
   const client = await serve(t)
   await client.post('/v1/logs/a', '[{"n":0},{"n":1},{"n":2}]')
