@@ -17,6 +17,8 @@ const SILENT_MS_MAX = 2500
 const KEPT_MS = 30_000
 const PAUSE_MS = 250
 const HEARTBEAT = 100
+/** In a heartbeat: how many records the consumer has sent. */
+const LAST_DELIVERED = 'Nats-Last-Consumer'
 /** The request has ended: nothing more has come, or its time is over. */
 const ENDED = [404, 408]
 
@@ -79,8 +81,15 @@ class Follower {
           silence.refresh()
           const { reply, headers } = message
           const status = headers?.code ?? 0
-          if (!reply && status === HEARTBEAT) return
-          if (!reply) return ENDED.includes(status) ? ask() : end()
+          if (!reply && status === HEARTBEAT) {
+            if (Number(headers?.get(LAST_DELIVERED)) > delivered) end()
+            return
+          }
+          if (!reply && !ENDED.includes(status)) return end()
+          if (!reply) {
+            if (left === WINDOW_COUNT) this.#hasMore().then((hasMore) => { if (hasMore) end() })
+            return ask()
+          }
           const { seq, delivered: count } = parseReply(reply)
           // One was lost on the way.
           if (count !== ++delivered) return end()
@@ -97,6 +106,13 @@ class Follower {
       const silence = setTimeout(end, SILENT_MS_MAX)
       ask()
     })
+  }
+
+  /** Whether the leader has records that did not come: the replica of the consumer may be behind for long. */
+  async #hasMore () {
+    const { connection, options: { stream, subject } } = this.#core
+    const request = { seq: this.#next, next_by_subj: subject }
+    return this.#core.ask('follow', () => connection.ask(`STREAM.MSG.GET.${stream}`, request)).then(() => true, () => false)
   }
 
   close () {

@@ -447,6 +447,24 @@ tape('callbacks: one that throws is seen once, and the log goes on', withFake(as
   t.deepEqual([uncaught.length, rejected], [calls.length + 1, []])
 }))
 
+for (const [title, harm] of Object.entries({
+  'the last record is lost on its way': (consumer) => { consumer.losing = 1 },
+  'the replica of its consumer is behind for good': (consumer) => { consumer.isStuck = true }
+})) {
+  tape(`follow: ${title}`, withFake(async ({ t, open, stream }) => {
+    const writer = open({ follow: false, replicas: 3 })
+    await writer.append('a')
+    const reader = open({ replicas: 3 })
+    await reader.ready()
+    const [[, consumer]] = stream().consumers
+    harm(consumer)
+    const seq = await writer.append('b')
+    await until(() => reader.since.value === seq)
+    t.deepEqual(await valuesOf(reader), ['a', 'b'])
+    t.equal(await writer.append('c').then((last) => until(() => reader.since.value === last).then(() => last)), seq + 1, 'it goes on')
+  }))
+}
+
 tape('follow: a consumer that is deleted, or lost with its server, is replaced within seconds', withFake(async ({ t, open, stream }) => {
   const writer = open({ follow: false })
   await writer.append('a')

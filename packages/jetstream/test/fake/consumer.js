@@ -10,6 +10,10 @@ class FakeConsumer {
   #waiting = []
   #visibleTo
   #timer
+  /** So many of the next records are lost on their way. */
+  losing = 0
+  /** Whether its replica is behind for good. */
+  isStuck = false
 
   /** `visibleTo`: how much of the stream its replica has; `send(connection, inbox, message)` */
   constructor (stream, name, config, { send, visibleTo }) {
@@ -29,14 +33,14 @@ class FakeConsumer {
     if (request.left === 0) return
     if (noWait) return this.#end(request, '404 No Messages')
     request.timers.push(setTimeout(() => this.#end(request, '408 Request Timeout'), expires / 1e6))
-    if (heartbeat > 0) request.timers.push(setInterval(() => this.#status(request, '100 Idle Heartbeat'), heartbeat / 1e6))
+    if (heartbeat > 0) request.timers.push(setInterval(() => this.#beat(request), heartbeat / 1e6))
   }
 
   /** Sends what there is to those who wait. */
   deliver () {
     for (const request of [...this.#waiting]) {
       while (request.left > 0) {
-        const to = this.#visibleTo()
+        const to = this.isStuck ? 0 : this.#visibleTo()
         const message = this.#stream.next(this.#next, to)
         if (message === undefined) return this.#catchUp()
         this.#next = message.seq + 1
@@ -49,7 +53,7 @@ class FakeConsumer {
 
   /** If its replica is behind, it is not for long. */
   #catchUp () {
-    if (this.#stream.next(this.#next) === undefined || this.#waiting.length === 0) return
+    if (this.isStuck || this.#stream.next(this.#next) === undefined || this.#waiting.length === 0) return
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.deliver(), 2)
   }
@@ -57,12 +61,17 @@ class FakeConsumer {
   #sendTo ({ connection, reply: inbox }, { seq, headers, data, time }, pending) {
     const { name } = this.#stream.config
     const reply = `$JS.ACK.${name}.${this.name}.1.${seq}.${++this.#delivered}.${time}000000.${pending}`
+    if (this.losing-- > 0) return
     const body = this.config.headers_only ? { headers: 'NATS/1.0\r\nNats-Msg-Size: 1\r\n\r\n' } : { headers, data }
     this.#send(connection, inbox, { shown: this.#stream.config.subjects[0], reply, ...body })
   }
 
   #status ({ connection, reply }, status) {
     this.#send(connection, reply, { headers: `NATS/1.0 ${status}\r\n\r\n` })
+  }
+
+  #beat (request) {
+    this.#status(request, `100 Idle Heartbeat\r\nNats-Last-Consumer: ${this.#delivered}\r\nNats-Last-Stream: ${this.#next - 1}`)
   }
 
   #end (request, status) {
