@@ -2,6 +2,7 @@
 // The mode of files that are made, where the user asks for one: a storage that makes every file with it, whatever for.
 
 const { misuse, reasonOf } = require('@millrace/errors')
+const { withCalls } = require('./replaced-calls')
 
 /** A log opens its own files again, to read and to write. */
 const OF_OWNER = 0o600
@@ -31,13 +32,12 @@ function parseFileMode (call, mode) {
  * @returns {import('./storage').Storage}
  */
 function withFileMode (storage, mode) {
-  /** @type {import('./storage').Storage} */
-  const outer = Object.create(storage)
-  outer.open = (path, options, cb) => storage.open(path, { ...options, mode }, cb)
-  const { openSync } = storage
-  if (openSync) outer.openSync = (path, options) => openSync.call(storage, path, { ...options, mode })
-  if (storage.lock) outer.lock = (path, request, cb) => storage.lock?.(path, { ...request, mode }, cb)
-  return outer
+  const { lock, openSync } = storage
+  return withCalls(storage, {
+    open: (path, options, cb) => storage.open(path, { ...options, mode }, cb),
+    openSync: openSync && ((path, options) => openSync.call(storage, path, { ...options, mode })),
+    lock: lock && ((path, request, cb) => lock.call(storage, path, { ...request, mode }, cb))
+  })
 }
 
 exports.parseFileMode = parseFileMode

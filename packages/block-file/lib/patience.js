@@ -4,6 +4,7 @@
 
 const { performance } = require('node:perf_hooks')
 const { pause, promisesOf, toCallback } = require('@millrace/flow')
+const { withCalls } = require('./replaced-calls')
 
 const PATIENCE_MS = 3000
 const PAUSE_MS_MIN = 1
@@ -60,12 +61,11 @@ function patientStorage (storage, { patienceMs = PATIENCE_MS } = {}) {
   }
   // Whoever has no right to open a file gets one of the other codes, and need not wait.
   const opening = { codes: ['EBUSY'], patienceMs }
-  return {
-    ...storage,
+  return withCalls(storage, /** @type {Partial<T>} */ ({
     open: (path, options, cb) => toCallback(patiently(() => promises.open(path, options), opening), cb),
     rename: (from, to, cb) => change(to, () => promises.rename(from, to), cb),
     unlink: (path, cb) => change(path, () => promises.unlink(path), cb)
-  }
+  }))
 }
 
 /**

@@ -2,7 +2,7 @@
 // What is done to single files of the folder.
 
 const { callbackify } = require('node:util')
-const { isHeld } = require('@millrace/block-file')
+const { isHeld, withCalls } = require('@millrace/block-file')
 const { promisesOf } = require('@millrace/flow')
 
 /** @typedef {import('@millrace/block-file').Storage} Storage */
@@ -34,13 +34,13 @@ function withRoom (storage, room) {
   /** @type {typeof openSync} */
   const openNow = (...parameters) => {
     try {
-      return /** @type {NonNullable<typeof openSync>} */ (openSync)(...parameters)
+      return /** @type {NonNullable<typeof openSync>} */ (openSync).call(storage, ...parameters)
     } catch (/** @type {any} */ err) {
       if (TOO_MANY.includes(err.code)) room.make(0).catch(() => {})
       throw err
     }
   }
-  return { ...storage, open: callbackify(open), ...(openSync && { openSync: openNow }) }
+  return withCalls(storage, { open: callbackify(open), openSync: openSync && openNow })
 }
 
 /** @type {(storage: Storage, file: string) => Promise<number>} in bytes */

@@ -3,7 +3,7 @@
 
 const { basename } = require('node:path')
 const { callbackify } = require('node:util')
-const { Folder, SEGMENT_NAME, SharedCache, fileStorage, parseFileMode, resolveFolder, withFileMode } = require('@millrace/block-file')
+const { Folder, SEGMENT_NAME, SharedCache, fileStorage, parseFileMode, resolveFolder, withCalls, withFileMode } = require('@millrace/block-file')
 const { LogError, checkOptions, misuse, parseNumber, reasonOf } = require('@millrace/errors')
 const { parseSignal, promisesOf } = require('@millrace/flow')
 const { RecordCodec, checkIndex } = require('@millrace/offset-log/composing')
@@ -210,7 +210,7 @@ function refuseEmptySegments (storage) {
     await promisesOf(handle).close()
     throw new LogError('ERR_LOG_CORRUPT', `open: ${path} has no bytes: its records are lost. Put a copy from a backup in its place`, { path })
   }
-  return { ...storage, open: callbackify(open) }
+  return withCalls(storage, { open: callbackify(open) })
 }
 
 /**
