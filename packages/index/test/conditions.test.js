@@ -251,6 +251,8 @@ for (const [kind, open] of Object.entries(KINDS)) {
       const story = new Story(log, random, storage !== failing)
       await Promise.all([...Array.from({ length: CALLERS }, () => story.call()), story.maintain()])
       mayFail = false
+      // What appendSync has returned may not be readable yet.
+      await log.sync().catch(rethrowUnplanted)
       const wrong = story.check() ?? await story.checkReads()
       if (wrong !== null) t.fail(`seed ${seed + round}: ${wrong}`)
       await log.close().catch(rethrowUnplanted)
