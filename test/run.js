@@ -28,6 +28,8 @@ const NODE_FLAGS = process.version.startsWith('v20.') ? ['--no-concurrent-recomp
 const slowPath = path.join(__dirname, 'slow.json')
 /** Files that `npm test` leaves out, so that it takes four minutes. @type {Set<string>} */
 const slowFiles = new Set(fs.existsSync(slowPath) ? JSON.parse(fs.readFileSync(slowPath, 'utf8')) : [])
+/** Their tests wait most of the time, for servers that elect each other: with these, they run beside all others. */
+const SERVERS = 'packages/jetstream/'
 /** How often a run that has finished no file meanwhile says what it is waiting for. */
 const WAITING_MS = 20_000
 /** How long a file that is ended has for its own clean-up, before it is killed. */
@@ -98,9 +100,11 @@ async function main () {
   const runs = files.flatMap((file) => Array.from({ length: options.repeat }, () => file))
   const totals = { passed: 0, failed: 0 }
   const progress = new Progress(runs.length)
-  const next = runs[Symbol.iterator]()
-  const worker = async () => {
-    for (const file of next) {
+  const isApart = (/** @type {string} */ file) => options.jetstream && toName(file).startsWith(SERVERS)
+  const others = runs.filter((file) => !isApart(file))[Symbol.iterator]()
+  const ofServers = runs.filter(isApart)[Symbol.iterator]()
+  const worker = async (/** @type {Iterable<string>[]} */ ...queues) => {
+    for (const file of concat(queues)) {
       const end = progress.begin(file)
       const result = await runTestFile(file)
       report(file, result, totals, end())
@@ -111,12 +115,18 @@ async function main () {
   process.on('exit', () => loops.forEach((loop) => loop.kill('SIGKILL')))
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130))
   // One more than there are processors: many of them wait, for a clock or for a process of theirs.
-  await Promise.all(Array.from({ length: Math.min(3, 1 + os.availableParallelism()) }, worker))
+  const workers = Array.from({ length: Math.min(3, 1 + os.availableParallelism()) }, () => worker(others, ofServers))
+  await Promise.all([...workers, worker(ofServers)])
   loops.forEach((loop) => loop.kill('SIGKILL'))
   progress.close()
   if (files.length < chosen.length) console.log(`left out ${chosen.length - files.length} of the slow files: --slow runs them`)
   console.log(`${totals.passed} passed, ${totals.failed} failed`)
   process.exitCode = totals.failed > 0 ? 1 : 0
+}
+
+/** @type {(queues: Iterable<string>[]) => Generator<string>} */
+function * concat (queues) {
+  for (const queue of queues) yield * queue
 }
 
 /** What runs, and how far the run is. Where many are waited for, a terminal has it in its last line. */
