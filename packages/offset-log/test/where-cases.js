@@ -9,16 +9,17 @@ const { matches, parseWhere } = require('@millrace/where')
 const { OffsetLog } = require('..')
 const codecs = require('./spelled-codecs')
 
-const RECORD_COUNT = 400
-const FILTER_COUNT = 25
+const RECORD_COUNT = 200
+const FILTER_COUNT = 26
 
 /**
  * @param {{ pairs: number, seed: number }} options
- * @returns {Promise<{ pairs: number, hits: number, failures: any[] }>}  of records and filters
+ * @returns {Promise<{ logs: number, pairs: number, hits: number, failures: any[] }>}  pairs of records and filters;
+ *   each log has at least `FILTER_COUNT / 2` hits
  */
 async function runWhereCases ({ pairs, seed }) {
   const random = createRandom(seed)
-  const sums = { pairs: 0, hits: 0, failures: [] }
+  const sums = { logs: 0, pairs: 0, hits: 0, failures: [] }
   for (let round = 0; sums.pairs < pairs && sums.failures.length === 0; round++) {
     const codec = Object.keys(codecs)[round % 3]
     await runLog(random, codec, sums)
@@ -31,7 +32,8 @@ async function runLog (random, codec, sums) {
   const log = OffsetLog(newPath('a.log'), { codec: codecs[codec], fsync: 'never', framing })
   await log.ready()
   const values = makeValues(random, codec)
-  const wheres = Array.from({ length: FILTER_COUNT }, () => makeFilter(random, values[random(values.length)]))
+  const stored = values.map((value) => codecs[codec].decode(codecs[codec].encode(value)))
+  const wheres = Array.from({ length: FILTER_COUNT }, (_, index) => makeWhere(random, stored, index % 2 === 0))
   const live = wheres.map((where) => collectLive(log, where))
   for (let at = 0; at < values.length; at += 50) await log.append(values.slice(at, at + 50))
   const entries = await collect(log.stream())
@@ -47,7 +49,17 @@ async function runLog (random, codec, sums) {
     sums.pairs += entries.length * Object.keys(answers).length
     sums.hits += expected.length
   }
+  sums.logs++
   await log.close()
+}
+
+/** @type {(random: (limit: number) => number, values: any[], isHit: boolean) => any} isHit: it holds for one of them */
+function makeWhere (random, values, isHit) {
+  while (true) {
+    const value = values[random(values.length)]
+    const where = makeFilter(random, value)
+    if (!isHit || matches(parseWhere(where), value)) return where
+  }
 }
 
 /** Half a pair has no UTF-8, and may make one key of two. An empty text alone is a zero byte, which no log takes. */
@@ -92,6 +104,7 @@ function collectLive (log, where) {
   }
 }
 
+exports.FILTER_COUNT = FILTER_COUNT
 exports.runWhereCases = runWhereCases
 
 if (require.main === module) {
