@@ -10,7 +10,8 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { createNewFile, openFixed, openNew, sourceOf } = require('@millrace/offset-log/composing')
 const { remove, removeUnlessHeld } = require('./files')
 const { NO_KEEP, framingError, kindError } = require('./kind')
-const { EXTENSIONS, isKeptMark, parseNames, segmentName } = require('./names')
+const { EXTENSIONS, TIMES_FILE, isKeptMark, parseNames, segmentName } = require('./names')
+const { forgetTimes } = require('./record-times')
 const { HEAD_SIZE, createStandIn, findLike } = require('./stand-in')
 
 /** How often to look again while the writer drops the newest segment that was found. */
@@ -276,9 +277,12 @@ async function settle (folder, options, listing, log) {
     throw err
   }
   const { recovery } = log
-  const { segments, kept } = listing
+  const { segments, kept, others } = listing
   const { format, name } = segments[segments.length - 1]
-  if (!recovery?.damage.length && format === null && !kept.has(name)) return { segments, kept, log, recovery }
+  if (!recovery?.damage.length && format === null && !kept.has(name)) {
+    if (others.includes(TIMES_FILE)) await forgetTimes(folder, options.storage, name)
+    return { segments, kept, log, recovery }
+  }
   const end = sourceOf(log).damagedEnd + DAMAGE_DISTANCE
   const next = nameAt(segments[segments.length - 1].base + end + SLACK, options)
   // Nothing was written to it, so nothing is lost if it fails to close.

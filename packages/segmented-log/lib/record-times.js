@@ -1,14 +1,15 @@
 'use strict'
 // The earliest and latest time in each sealed segment, so that reads of a period skip other segments. They are noted
 // once, in the file `times` of the folder, with a checksum for each line. What is missing there is found again: the
-// file is no more than a cache, and a crash may take any of it.
+// file is no more than a cache, and a crash may take any of it. Of the newest segment it says nothing, unless an older
+// copy of the segments was restored beside it: then it is removed.
 //
 //   <crc32 of the rest, 8 hex digits> {"time":["time"]}                                       which field it is
 //   <crc32> {"segment":"0000...Z.log","from":1795417267000,"to":1795417269000,"untimed":0}    ms since 1970
 
 const path = require('node:path')
 const { crc32 } = require('node:zlib')
-const { readWhole, writeWhole } = require('@millrace/block-file')
+const { readFile, readWhole, writeWhole } = require('@millrace/block-file')
 const { misuse, reasonOf } = require('@millrace/errors')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { toInstant } = require('@millrace/where')
@@ -164,6 +165,17 @@ class RecordTimes {
   }
 }
 
+/**
+ * Removes the file with the times if it has those of a segment that will get records again.
+ * @type {(folder: string, storage: import('@millrace/block-file').Storage, name: string) => Promise<void>}
+ */
+async function forgetTimes (folder, storage, name) {
+  const file = path.join(folder, TIMES_FILE)
+  if (!(await readFile(storage, file))?.includes(JSON.stringify(name))) return
+  await promisesOf(storage).unlink(file)
+  await promisesOf(storage).syncFolder(folder)
+}
+
 const UNKNOWN = { from: -Infinity, to: Infinity, untimed: 1 }
 
 /** @type {(ms: number, bounds: TimeBounds) => boolean} */
@@ -263,5 +275,6 @@ function parseTimeBounds (call, given) {
 }
 
 exports.RecordTimes = RecordTimes
+exports.forgetTimes = forgetTimes
 exports.parseTime = parseTime
 exports.parseTimeBounds = parseTimeBounds

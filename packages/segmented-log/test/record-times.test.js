@@ -122,6 +122,42 @@ tape('times: the file of another field, or one that could not be written anew, i
   }
 })
 
+tape('times: of segments that were restored beside them, those of the newest one are forgotten: its new records were left out', async (t) => {
+  for (const knowsTime of [true, false]) {
+    let disk = new SimulatedDisk()
+    const openLog = (hasTime = true) => SegmentedLog(FOLDER, { codec: jsonCodec, storage: disk.storage, ...hasTime && { time: ['time'] } })
+    const appendAll = async (log, ...times) => {
+      for (const time of times) await log.append({ time: START_MS + time })
+    }
+    let log = openLog()
+    await appendAll(log, 10)
+    await log.close()
+    const older = disk.clone()
+    log = openLog()
+    await appendAll(log, 20)
+    await log.roll()
+    await appendAll(log, 30)
+    const file = await awaitTimes(disk, 1)
+    await log.close()
+    older.put(file, disk.read(file))
+    disk = older
+    // Who does not ask for times leaves none that are wrong, either.
+    log = openLog(knowsTime)
+    await appendAll(log, 5, 40)
+    await log.roll()
+    await log.close()
+    log = openLog()
+    await appendAll(log, 50)
+    await awaitTimes(disk, 1)
+    for (const [gte, lte, expected] of [[35, 100, [40, 50]], [10, 40, [10, 40]]]) {
+      const time = { gte: START_MS + gte, lte: START_MS + lte }
+      const found = await collect(log.stream({ time, seqs: false }))
+      t.deepEqual(found.map(({ time }) => time - START_MS), expected)
+    }
+    await log.close()
+  }
+})
+
 tape('times: a live stream goes on within the period', async (t) => {
   const { storage } = new SimulatedDisk()
   const log = SegmentedLog(FOLDER, { codec: jsonCodec, storage, segmentSize: 1, time: ['time'] })
