@@ -2,6 +2,7 @@
 // What a command has around it: its streams, and what they lead to; the signal that ends it; colours and progress.
 
 const { once } = require('node:events')
+const { watchOutput } = require('./output-watch')
 const { formatDuration, formatSize } = require('./text')
 
 const PROGRESS_MS = 100
@@ -54,8 +55,7 @@ class Shell {
     // Nothing can be said to whoever does not read the errors.
     const isClosed = err.code === 'EPIPE' || err.code === 'ERR_STREAM_DESTROYED'
     if (!isClosed && this.#outputError === null) this.#outputError = describeOutput(err)
-    this.#isOutputClosed = true
-    this.#aborting.abort()
+    this.#endOutput()
   }
 
   /** @param {NodeJS.Signals} signal */
@@ -76,6 +76,16 @@ class Shell {
     await once(this.stdout, 'drain', { signal: this.signal }).catch((err) => {
       throw this.#isOutputClosed ? this.#closedError() : err
     })
+  }
+
+  /** Ends the command, too, when nobody reads the output any more and there is nothing to write. */
+  watchOutput () {
+    watchOutput(this.stdout.fd, () => this.#endOutput())
+  }
+
+  #endOutput () {
+    this.#isOutputClosed = true
+    this.#aborting.abort()
   }
 
   #closedError () {

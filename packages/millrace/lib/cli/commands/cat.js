@@ -23,6 +23,7 @@ exports.command = {
     ['millrace cat nats://127.0.0.1:4222/events --limit 10', 'the first ten records of a stream']
   ],
   async run ({ args, options, shell }) {
+    shell.watchOutput()
     const source = await openSource(shell, args.file, options)
     try {
       if (options.explain) return await printExplanation(shell, source, options)

@@ -28,6 +28,7 @@ exports.command = {
   async run ({ args, options, shell }) {
     if (isSameFile(args.file, args.target)) throw misuse('the target is the log itself; give another path')
     const target = args.target === '-' ? null : createTarget(args.target, options.force)
+    if (target === null) shell.watchOutput()
     const source = await openSource(shell, args.file, options).catch((err) => {
       target?.remove()
       throw err

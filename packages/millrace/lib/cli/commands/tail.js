@@ -44,6 +44,7 @@ exports.command = {
     ['millrace tail -F logs', 'all that a program logs, also if it begins later']
   ],
   async run ({ args, options, shell }) {
+    shell.watchOutput()
     let isNew = false
     let code = 0
     do {
