@@ -3,7 +3,7 @@
 
 // The first five are the ones that figures name.
 const KINDS = ['promised lost', 'never appended', 'half a commit', 'refused', 'seq given twice', 'wrong answer',
-  'deleted bytes left', 'left over', 'not poisoned', 'no answer', 'thrown', 'wrong count', 'a run of records that are not durable']
+  'deleted bytes left', 'left over', 'not poisoned', 'no answer', 'thrown', 'wrong count']
 
 class Violation extends Error {
   /**

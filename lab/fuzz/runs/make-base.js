@@ -52,7 +52,6 @@ function makeIndexedLog (seed) {
   // With more of all, a case takes longer, and shows no more.
   const paths = makePaths(random).sort(() => random(3) - 1).slice(0, 1 + random(4))
   appendSome(log, random, 20 + random(random(4) === 0 ? 400 : 100))
-  log.durableEnd = log.end
   const choose = seededRandom(seed, SALTS.filters)
   const asked = Array.from({ length: FILTER_COUNT }, () => {
     const where = makeWhere(choose, decode(log, pick(choose, log.records)))
@@ -110,7 +109,6 @@ async function build ({ paths, log: whole }, storage, library, random, keep) {
     log.records = records.slice(0, log.records.length + 1 + random(records.length))
     const isAll = log.records.length === records.length
     log._end = isAll ? whole.end : log.records.at(-1).seq + Math.max(1, log.records.at(-1).bytes.length)
-    log.durableEnd = log._end
     await (random(2) === 0 ? index.flush() : index.ready())
     keep(listFiles(storage))
   }

@@ -304,12 +304,13 @@ class Indexer {
     if (isAtBorder || block.isGrown) block.isSealed = true
   }
 
-  /** Makes a run of a block. @param {Block} block */
+  /**
+   * Makes a run of a block. Its records need not be on stable storage: if a power cut takes some, the run is not used
+   * any more (`whyNot` of the folder).
+   * @param {Block} block
+   */
   async write (block) {
     const generation = this.#generation
-    if (this.#host.durableEnd < block.to) await this.#host.sync()
-    const { durableEnd } = this.#host
-    if (durableEnd < block.to) throw new Error(`the log is durable up to ${durableEnd} only, not to ${block.to}`)
     const run = await this.#folder.write(block, this.hasher.key, () => this.#isCurrent(generation))
     if (run === null) return
     if (!this.#isCurrent(generation) || !this.coverage.segments.includes(block)) {

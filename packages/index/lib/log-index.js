@@ -44,7 +44,6 @@ const TUNING = {
  * @property {number} start  the lowest seq; it rises if the log drops its oldest records
  * @property {number} end  after the last readable record
  * @property {number | null} [since]  the seq of the last readable record; without it, more is read
- * @property {number} durableEnd  everything before it is on stable storage
  * @property {boolean} tellsDeletions  whether it tells of each deletion, and none is under way
  * @property {(seq: number) => number | null | Promise<number | null>} erasedCountAt  how many records were deleted from
  *   the file with this seq; null if unknown
@@ -53,7 +52,6 @@ const TUNING = {
  * @property {(seq: number) => boolean | Promise<boolean>} isErased  whether no record can be read at a seq, for certain
  * @property {(seq: number) => boolean | Promise<boolean>} lastOf  whether a record begins there
  * @property {(seq: number) => number | null | Promise<number | null>} proof  the chain value of the chunk with a record
- * @property {() => Promise<void>} sync
  * @property {(range: { from: number, to: number, reverse?: boolean },
  *   onRecords: (records: Records) => boolean | void | Promise<boolean>,
  *   onDamage?: (range: { from: number, to: number }) => void) => Promise<void>} scanRaw  undecoded records in order,
@@ -222,11 +220,6 @@ class LogIndex {
     this.#upkeep.wake(this.#tuning.waitMs)
   }
 
-  /** More is on stable storage. */
-  synced () {
-    if (this.#indexer.coverage.blocks.some(({ isSealed }) => isSealed)) this.#upkeep.wake(this.#tuning.waitMs)
-  }
-
   /**
    * Records are deleted. Called before that, and again in the turn of the event loop in which that has ended: what was
    * indexed meanwhile may have them.
@@ -290,7 +283,7 @@ class LogIndex {
     this.#upkeep.wakeIfBehind()
   }
 
-  /** Waits until all that is readable now is in the index, and what is durable is in runs. */
+  /** Waits until all that is readable now is in the index, and in runs. */
   async ready () {
     await this.#upkeep.ready()
   }

@@ -112,7 +112,6 @@ class Build {
       },
       count: () => null,
       appended: nothing,
-      synced: nothing,
       deleted: nothing,
       dropped: (/** @type {{ from: number, to: number }} */ range) => this.#forget(range),
       compacting: nothing,

@@ -159,7 +159,7 @@ class Upkeep {
     if (isWaiting || this.#indexer.nextGap() !== null) this.wake(0)
   }
 
-  /** Waits until all that is readable now is in the index, and what is durable is in runs. */
+  /** Waits until all that is readable now is in the index, and in runs. */
   async ready () {
     // A log that grows as fast as it is indexed has no end but that of now.
     const { end } = this.#host

@@ -136,9 +136,6 @@ async function step (queue, index, random) {
       return index.compacted()
     }
     case 3:
-      log.durableEnd = log.end
-      break
-    case 4:
       if (log.borders === null) return
       log.roll()
       if (random(4) === 0) log.dropBefore(random(log.end))
@@ -171,7 +168,6 @@ async function step (queue, index, random) {
 function renumber (log) {
   log.records.forEach((record, index) => { record.seq = 2 * index })
   log._end = 2 * log.records.length
-  log.durableEnd = 0
 }
 
 exports.HidingLog = HidingLog

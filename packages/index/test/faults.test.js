@@ -321,7 +321,10 @@ tape('faults: the power is cut at any step of writing and merging', async (t) =>
     log.disk.onChange = () => {
       if (random(6) > 0) return
       const copy = log.copy()
-      copy.cut(copy.durableEnd + random(copy.end - copy.durableEnd + 1))
+      // No record need be on stable storage, and the log may have gone on before its index is opened again.
+      const lostMax = random(2) === 0 ? copy.end : Math.min(copy.end, 100)
+      if (random(4) > 0) copy.cut(copy.end - random(lostMax + 1))
+      if (random(2) === 0) appendSome(copy, random, random(300))
       images.push(Object.assign(copy, { disk: null, image: log.disk.crash((count) => random(count)) }))
     }
     const index = open(log)
@@ -360,19 +363,6 @@ tape('faults: a disk that is full or fails: the index says so, the answers stay 
     t.equal(compareMany(log, index, random, 20), null, 'right')
     await index.close()
   }
-  t.end()
-})
-
-tape('faults: a log that cannot be synced has no runs', async (t) => {
-  const random = createRandom(8)
-  const log = makeLog(random, 300)
-  log.sync = async () => { throw Object.assign(new Error('poisoned'), { code: 'ERR_LOG_POISONED' }) }
-  const index = open(log)
-  const failure = await index.ready().then(() => null, (err) => err)
-  t.equal(failure?.code, 'ERR_LOG_POISONED')
-  t.deepEqual(log.disk.list(), [])
-  t.equal(compareMany(log, index, random, 20), null)
-  await index.close()
   t.end()
 })
 

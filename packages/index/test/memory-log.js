@@ -26,13 +26,11 @@ class MemoryLog {
     /** By seq, ascending: its bytes; null once it was deleted. */
     this.records = []
     this.start = 0
-    this.durableEnd = 0
     this.erasedCount = 0
     this.damages = []
     /** Of a log of several files: where each begins; null of a log of one. */
     this.borders = null
     this.scanned = 0
-    this.syncCount = 0
     this._end = 0
     this._random = createRandom(seed)
   }
@@ -48,10 +46,10 @@ class MemoryLog {
 
   /** The same log, for an index that is opened anew, with what another disk has, or as another process reads it. */
   copy (changes = {}) {
-    const { start, durableEnd, erasedCount, damages, borders, _end, id, epoch } = this
+    const { start, erasedCount, damages, borders, _end, id, epoch } = this
     const copy = new MemoryLog({ codec: this.codec, disk: changes.disk ?? this.disk })
     const records = this.records.map((record) => ({ ...record }))
-    return Object.assign(copy, { records, start, durableEnd, erasedCount, damages, borders, _end, id, epoch }, changes)
+    return Object.assign(copy, { records, start, erasedCount, damages, borders, _end, id, epoch }, changes)
   }
 
   /** What a power cut, or an older copy, lacks. @param {number} end */
@@ -59,7 +57,6 @@ class MemoryLog {
     this.records = this.records.filter(({ seq }) => seq < end)
     const last = this.records[this.records.length - 1]
     this._end = last === undefined ? 0 : Math.max(last.seq + 1, Math.min(end, this._end))
-    this.durableEnd = this._end
   }
 
   /** The next record is in another file. */
@@ -113,12 +110,6 @@ class MemoryLog {
 
   /** Of all that is before it, too. */
   async proof (seq) { return this.records.find((record) => record.seq === seq)?.chain ?? null }
-
-  async sync () {
-    this.syncCount++
-    await new Promise(setImmediate)
-    this.durableEnd = this._end
-  }
 
   isDamaged (seq) { return this.damages.some(({ from, to }) => seq >= from && seq < to) }
 

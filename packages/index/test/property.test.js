@@ -35,9 +35,6 @@ async function step (log, index, random, makeBytes) {
       return index.compacted()
     }
     case 4:
-      log.durableEnd = log.end
-      break
-    case 5:
       if (log.borders === null) return
       log.roll()
       if (random(4) === 0) log.dropBefore(random(log.end))

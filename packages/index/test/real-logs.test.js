@@ -264,19 +264,3 @@ tape('index: of a codec of one\'s own that is named json or binary, or has no na
     await log.close()
   }
 })
-
-tape('index: a run is written though a record is appended between the sync of its own and the look at what is durable', async (t) => {
-  for (const framing of /** @type {const} */ (['checked', 'lines'])) {
-    const source = createIndex(['k'], { tuning: { recordsMax: 16 } })
-    const open = (/** @type {any} */ host) => source.open(Object.create(host, { sync: { value: async () => {
-      await host.sync()
-      if (await log.count() < 40) log.appendSync({ k: 1, pad: 'x'.repeat(40) }, { sync: false })
-    } } }))
-    const log = OffsetLog(newPath('log'), { codec: jsonCodec, framing, index: { open } })
-    await log.append(Array.from({ length: 16 }, (_, k) => ({ k, pad: 'x'.repeat(40) })))
-    const failure = await log.index.ready().then(() => null, (/** @type {Error} */ err) => err.message)
-    t.equal(failure, null, framing)
-    t.ok((await log.index.status()).runs > 0, `${framing}: there are runs`)
-    await log.close()
-  }
-})

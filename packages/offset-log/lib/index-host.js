@@ -19,7 +19,6 @@ const { toPromise } = require('@millrace/flow')
  * @property {import('@millrace/block-file').Storage} storage
  * @property {() => string} findFile  the log's file, whose owner and mode those of the index get; of several the newest
  * @property {boolean} isReadOnly
- * @property {() => Promise<void>} sync
  * @property {(seq: number) => Promise<number | null>} [findErasedCount]  of a log of several files: how many records
  *   were deleted from the one that has this seq; null if unknown
  * @property {(range: { from: number, to: number }) => Promise<number[]>} [findErased]  of a log of several files: see
@@ -35,11 +34,11 @@ const { toPromise } = require('@millrace/flow')
  */
 
 /**
- * @type {(file: LogFile, parts: HostParts & { findDurableEnd: () => number, isDeleting: () => boolean },
+ * @type {(file: LogFile, parts: HostParts & { isDeleting: () => boolean },
  *   openRange: OpenRange) => { scanRaw: ScanRaw } & Record<string, any>}
  */
 function createHost (file, parts, openRange) {
-  const { path, folder, storage, findFile, isReadOnly, sync, findDurableEnd, isDeleting } = parts
+  const { path, folder, storage, findFile, isReadOnly, isDeleting } = parts
   const { findStart = () => 0, findErasedCount, nextBorder = () => Infinity } = parts
   const prove = async (/** @type {number} */ seq) => {
     return (await require('./read/prove-record').proveRecord(file, seq))?.crc ?? null
@@ -60,7 +59,6 @@ function createHost (file, parts, openRange) {
     },
     // Without an id or a proof, the files of an index are not used again when the log is opened again.
     identity: () => isKnownByName(file.codec) ? identity() : { ...identity(), id: null },
-    sync,
     // Several files tell of none that another process makes. One file knows it if there were some.
     get tellsDeletions () { return !isDeleting() && (findErasedCount ? !isReadOnly : countErased(file) !== null) },
     erasedCountAt: async (/** @type {number} */ seq) => {
@@ -70,7 +68,6 @@ function createHost (file, parts, openRange) {
     get start () { return findStart() },
     get end () { return file.logEnd },
     get since () { return file.since.value },
-    get durableEnd () { return findDurableEnd() },
     nextBorder,
     findErased: parts.findErased ?? ((/** @type {any} */ range) => findErased(file, range)),
     isErased: parts.isErased ?? ((/** @type {number} */ seq) => isErased(file, seq)),

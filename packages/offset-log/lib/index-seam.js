@@ -48,7 +48,6 @@ const { IndexedReader } = require('./read/indexed-reader')
  * @property {(hasChanged: boolean) => Promise<void>} compacted  once for each `compacting`
  * @property {() => Promise<void>} replaced  of a log that is only read: its records may be others than those that were
  *   read
- * @property {() => void} synced  more is on stable storage
  * @property {() => Promise<void>} ready
  * @property {() => any} status
  * @property {() => Promise<void>} drop
@@ -112,27 +111,15 @@ class Indexing {
 
   /**
    * @param {import('./index-host').HostParts} parts
-   * @param {[import('@millrace/flow').Obz<number>, import('@millrace/flow').Obz<number>]} ends  what is readable, and
-   *   what is durable
+   * @param {import('@millrace/flow').Obz<number>} since  what is readable
    */
-  open (parts, [since, durable]) {
-    const file = this.#file
+  open (parts, since) {
     this.#findDoubt = parts.findDoubt ?? this.#findDoubt
     this.#folder = parts.folder
-    // Where the last durable record ends is known if it is the last one, and of what the index has synced.
-    let syncedEnd = 0
-    const findDurableEnd = () => {
-      return durable.value === since.value ? file.logEnd : Math.max(syncedEnd, (durable.value ?? -1) + 1)
-    }
-    const sync = async () => {
-      const { logEnd: end } = file
-      await parts.sync()
-      syncedEnd = end
-    }
     const isDeleting = () => this.#deletionCount > 0
-    const host = createHost(file, { ...parts, sync, findDurableEnd, isDeleting }, this.#openRange)
+    const host = createHost(this.#file, { ...parts, isDeleting }, this.#openRange)
     const index = this.index = this.#source.open(host)
-    this.#stops = [since(() => index.appended()), durable(() => index.synced())]
+    this.#stops = [since(() => index.appended())]
     const { follower } = this.#file
     if (follower) this.#stops.push(follower.whenRecordsMayDiffer(() => { index.replaced().catch(() => {}) }))
   }

@@ -128,15 +128,14 @@ class Log extends BaseLog {
 
   /** The log is open. @param {import('./index-seam').Indexing} indexing */
   _openIndex (indexing) {
-    const { since, durable, _file: file } = this
+    const { _file: file } = this
     indexing.open({
       path: this.filename,
       folder: this._indexFolder,
       storage: file.storage ?? fileStorage,
       findFile: () => file.blocks.realPath,
-      isReadOnly: !this._isWritable,
-      sync: () => this.sync()
-    }, [since, durable])
+      isReadOnly: !this._isWritable
+    }, this.since)
   }
 
   /** @type {(seqs: number[], cb: Callback<void>) => void} */

@@ -128,7 +128,7 @@ class Log extends BaseLog {
       await this.#retention.start()
       this.#upkeep.start()
     } else this.#following = new Following(this.#core)
-    this._indexing?.open({ ...this.#core.indexParts, sync: () => this.sync() }, [this.since, this.durable])
+    this._indexing?.open(this.#core.indexParts, this.since)
     segments.onGone = ({ base, next }) => this._indexing?.index?.dropped({ from: base, to: next?.base ?? base })
     segments.onReplaced = ({ base, next }) => this._indexing?.index?.dropped({ from: base, to: next?.base ?? Infinity })
   }
