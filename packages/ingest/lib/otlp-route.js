@@ -21,6 +21,8 @@ const CODE_OF = /** @type {Record<string, number>} */ ({
   400: 3, 401: 16, 403: 7, 412: 9, 413: 3, 415: 3, 429: 8, 503: 14
 })
 const CODE_UNKNOWN = 2
+const ELSEWHERE = 'what is not from OpenTelemetry goes to /v1/logs/NAME'
+const OTHER_TYPE = `send ${MEDIA_TYPES.protobuf} or ${MEDIA_TYPES.json}; ${ELSEWHERE}`
 
 /**
  * @typedef {import('@millrace/otlp').Encoding} Encoding
@@ -37,7 +39,7 @@ function addOtlpRoute (routes, context) {
   const access = { action: 'write', log: otlpLogOf }
   routes.add('POST', '/v1/logs', access, async (/** @type {any} */ request, /** @type {any} */ reply) => {
     const encoding = encodingOf(request)
-    if (encoding === null) throw new Problem(415, `send ${MEDIA_TYPES.protobuf} or ${MEDIA_TYPES.json}`)
+    if (encoding === null) throw new Problem(415, OTHER_TYPE)
     // A forwarder sends `Idempotency-Key` to every collector, and OTLP has none: it is ignored.
     const { ack, isAsked } = chooseAck(request, options)
     const { records, rejection, memory } = await readRequest(encoding, request, context)
@@ -83,7 +85,7 @@ async function readRequest (encoding, request, context) {
   const body = request.body ?? Readable.from([])
   return new Promise((resolve, reject) => {
     receiveBody(request, body, new RequestReader(encoding, limits), context, (err, read, memory) => {
-      if (err) return reject(refuse(err))
+      if (err) return reject(refuse(err, encoding))
       const { texts: records, rejectedCount } = /** @type {{ texts: Buffer[], rejectedCount: number }} */ (read)
       const all = records.length + rejectedCount
       const message = rejectedCount === 0 ? '' : `${rejectedCount} of ${all} log records have more than ${recordSize} bytes, and were not stored`
@@ -92,16 +94,21 @@ async function readRequest (encoding, request, context) {
   })
 }
 
-/** What a reader refuses. @param {any} err @returns {Error} */
-function refuse (err) {
-  if (err.code === 'ERR_CODEC_DECODE') return new Problem(400, `${err.message}; nothing was stored`, { cause: err })
+/** What a reader refuses. @type {(err: any, encoding: Encoding) => Error} */
+function refuse (err, encoding) {
+  if (err.code === 'ERR_CODEC_DECODE') {
+    const more = encoding === 'json' ? `. Only logs are taken; ${ELSEWHERE}` : ''
+    return new Problem(400, `${err.message}; nothing was stored${more}`, { cause: err })
+  }
   if (err.code === 'ERR_RECORD_TOO_LARGE') return new Problem(413, `${err.message}; nothing was stored`, { cause: err })
   return err
 }
 
 /** @type {(err: any, request: import('fastify').FastifyRequest, reply: import('fastify').FastifyReply) => void} */
 function sendStatus (err, request, reply) {
-  const { statusCode, message, headers } = toProblem(err)
+  const { statusCode, message: text, headers } = toProblem(err)
+  // The plugin's own words are for records.
+  const message = err.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' ? OTHER_TYPE : text
   if (statusCode >= 500) request.log.error({ err })
   const encoding = encodingOf(request) ?? 'json'
   const status = writeStatus(encoding, { code: CODE_OF[statusCode] ?? CODE_UNKNOWN, message })

@@ -127,12 +127,23 @@ tape('otlp: bad bodies are 400 for good, with a status in the encoding of the re
   t.equal((await read('/v1/logs/otlp')).status, 404, 'nothing was stored')
 })
 
+tape('otlp: traces and metrics in JSON, and records without a name of a log, are refused: they got 200, and nothing was stored', async (t) => {
+  const { send, ask } = await serveOtlp(t)
+  const bodies = ['{"resourceSpans":[{"scopeSpans":[]}]}', '{"resourceMetrics":[]}', '{"resource_logs":[]}', '{"streams":[]}', '{"user":"ada"}', '[{"user":"ada"}]']
+  for (const body of bodies) {
+    const { status, message } = await send('json', body)
+    t.equal(status, 400, body)
+    t.match(message(), /nothing was stored\. Only logs are taken; what is not from OpenTelemetry goes to \/v1\/logs\/NAME/)
+  }
+  t.deepEqual((await ask('/v1/logs')).body.logs, [])
+})
+
 tape('otlp: other types are 415, and so is protobuf elsewhere', async (t) => {
   const { send, post } = await serveOtlp(t)
   for (const type of ['text/plain', 'application/x-ndjson', 'application/grpc']) {
     const { status, headers, bytes } = await send(type, '{}')
     t.deepEqual([status, headers.get('content-type')], [415, 'application/json'], type)
-    t.ok(readStatus('json', bytes).length > 10)
+    t.equal(readStatus('json', bytes), 'send application/x-protobuf or application/json; what is not from OpenTelemetry goes to /v1/logs/NAME', type)
   }
   t.equal((await send('json', '{}', { headers: { 'content-encoding': 'br' } })).status, 415)
   t.equal((await post('/v1/logs/a', '', { 'content-type': TYPES.protobuf })).status, 415)

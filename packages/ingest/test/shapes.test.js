@@ -67,7 +67,7 @@ function * otlpJsonBodies () {
     // A record that is too large is rejected, and the request is not.
     const ofRecord = name === 'many empty objects' ? 413 : status === 413 ? 200 : status
     yield [`unknown member of a record: ${name}`, otlp(`{"x":${text}}`), ofRecord]
-    yield [`a name: ${name}`, `{${JSON.stringify(text)}:1}`, 200]
+    yield [`a name: ${name}`, `{${JSON.stringify(text)}:1,"resourceLogs":[]}`, 200]
     const isList = text.startsWith('[{}')
     const isKnown = isList || (text.startsWith('{') && status !== 400)
     yield [`resource logs: ${name}`, `{"resourceLogs":${isList ? text : `[${text}]`}}`, isKnown ? 200 : 400]
@@ -204,7 +204,7 @@ tape('shapes: all at once, with a small heap', async (t) => {
   const bombs = [
     ['/v1/logs/a', JSON_TYPE, `[${fill('{},', 31 * MIB)}1]`], ['/v1/logs/a', JSON_TYPE, keys(16 * MIB)],
     ['/v1/logs/a', LINES_TYPE, `[${fill('{},', 31 * MIB)}1]`], ['/v1/logs/se', LINES_TYPE, fill('{}\n', 31 * MIB)],
-    ['/v1/logs', JSON_TYPE, otlp(`${fill('{},', 31 * MIB)}{}`)], ['/v1/logs', JSON_TYPE, `{"x":[${fill('{},', 31 * MIB)}1]}`],
+    ['/v1/logs', JSON_TYPE, otlp(`${fill('{},', 31 * MIB)}{}`)], ['/v1/logs', JSON_TYPE, `{"x":[${fill('{},', 31 * MIB)}1],"resourceLogs":[]}`],
     ['/v1/logs', JSON_TYPE, otlp(`{"attributes":[${fill('{},', 900_000)}{}]}`)],
     ['/v1/logs/a', LINES_TYPE, fill(`"${fill('x', 900_000)}"\n`, 30 * MIB)],
     ['/v1/logs', PROTOBUF_TYPE, Buffer.alloc(31 * MIB, Buffer.from([0x0a, 0x00]))]

@@ -4,7 +4,7 @@
 
 const { LogError } = require('@millrace/errors')
 const { DONE, JsonCheck, REFUSED, showByte } = require('@millrace/json-codec')
-const { PARTS_MAX, partTooLarge, tooManyParts } = require('./log-record')
+const { PARTS_MAX, partTooLarge, tooManyParts, whyNoLogs } = require('./log-record')
 
 const [QUOTE, COMMA, COLON, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, LETTER_N] = Buffer.from('",:{}[]n')
 const IS_SPACE = new Uint8Array(256)
@@ -61,6 +61,9 @@ class JsonCutter {
   #level = 0
   /** Of the member at hand. */
   #name = ''
+  /** What a request without a list of logs has in its place. @type {string | null} */
+  #stranger = null
+  #hasLogs = false
   /** Of each level, the values that are wanted. @type {Array<Record<string, Buffer>>} */
   #values = [{}, {}, {}]
   /** Bytes in front of the chunk. */
@@ -108,6 +111,7 @@ class JsonCutter {
   /** No more comes. */
   end () {
     if (this.#place !== OVER) throw wrong('it ends too early', this.#offset)
+    if (this.#stranger !== null && !this.#hasLogs) throw wrong(whyNoLogs(this.#stranger), this.#offset)
   }
 
   /** @type {(chunk: Buffer, at: number) => number} */
@@ -168,6 +172,7 @@ class JsonCutter {
   #beginValue (byte, at) {
     const { list, wanted } = LEVELS[this.#level]
     if (this.#name === list) {
+      this.#hasLogs = true
       this.#sink.reset(this.#level)
       if (byte === OPEN_BRACKET) {
         this.#level++
@@ -256,8 +261,10 @@ class JsonCutter {
 
   /** Uses a part that is whole. @type {(bytes: Buffer, from: number, to: number) => void} */
   #use (bytes, from, to) {
-    if (this.#want === A_NAME) this.#name = to - from > NAME_SIZE_MAX || from === to ? '' : nameAt(bytes, from, to)
-    else if (this.#want === A_RECORD) {
+    if (this.#want === A_NAME) {
+      this.#name = to - from > NAME_SIZE_MAX || from === to ? '' : nameAt(bytes, from, to)
+      if (this.#level === 0) this.#stranger ??= this.#name
+    } else if (this.#want === A_RECORD) {
       if (this.#isTooLarge) this.#sink.tooLarge()
       else this.#sink.record(bytes, from, to, this.#check.parts)
     } else if (this.#want === A_VALUE) {

@@ -76,8 +76,15 @@ class JsonTranscoder {
 
   /** @throws GIVEN_UP, or a LogError; the request may be well-formed all the same */
   passRequest () {
-    this.#passMembers({ resourceLogs: () => this.#passList(this.#passResourceLogs) })
+    let hasLogs = false
+    this.#passMembers({
+      resourceLogs: () => {
+        hasLogs = true
+        this.#passList(this.#passResourceLogs)
+      }
+    })
     this.#scanner.passEnd()
+    if (!hasLogs) throw GIVEN_UP
   }
 
   #passResourceLogs = () => {

@@ -20,6 +20,7 @@ const NAMES = Object.freeze({
 /** Values in a log record or a resource: so many objects take some ms and some MiB. An attribute is two in protobuf. */
 const PARTS_MAX = 100_000
 const COMPARED_COUNT_MAX = 64
+const SHOWN_LENGTH_MAX = 40
 const UINT32 = 2 ** 32
 const BILLION = 1e9
 const NANOSECOND_DIGITS = 9
@@ -191,6 +192,16 @@ function idOfHex (hex, size) {
   return /^[0-9a-f]+$/.test(hex) ? hex : /^[0-9a-f]+$/i.test(hex) ? hex.toLowerCase() : undefined
 }
 
+/**
+ * Of a request in JSON that has members, but no list of logs: it holds something else, such as traces, and to accept it
+ * would lose that.
+ * @param {string} name  of a member
+ */
+function whyNoLogs (name) {
+  const shown = name.length > SHOWN_LENGTH_MAX ? `${name.slice(0, SHOWN_LENGTH_MAX)}...` : name
+  return `it has no resourceLogs${shown === '' ? '' : `, but ${JSON.stringify(shown)}`}`
+}
+
 /** @param {number} countMax */
 function tooMany (countMax) {
   return new LogError('ERR_RECORD_TOO_LARGE', `a request may have ${countMax} log records; send smaller batches`)
@@ -207,6 +218,7 @@ function partTooLarge (name, sizeMax) {
 }
 
 exports.PARTS_MAX = PARTS_MAX
+exports.whyNoLogs = whyNoLogs
 exports.tooManyParts = tooManyParts
 exports.partTooLarge = partTooLarge
 exports.emptyRecord = emptyRecord

@@ -1,6 +1,6 @@
 'use strict'
 // A logs request in JSON, as log records. Members with unknown names are ignored, and null is as good as nothing; a
-// member of the wrong kind is refused, with its name.
+// member of the wrong kind is refused, with its name, and so is a request that has members, but no list of logs.
 
 const { isUtf8 } = require('node:buffer')
 const { LogError } = require('@millrace/errors')
@@ -8,7 +8,7 @@ const { parseText } = require('@millrace/json-codec')
 const { hasLongNumber, quoteLongIntegers } = require('./long-integers')
 const {
   NESTING_MAX, SPAN_ID_SIZE, TRACE_ID_SIZE, emptyRecord, emptyResource, emptyScope, idOfHex, setAttribute, showDouble,
-  timeOfDigits, tooMany
+  timeOfDigits, tooMany, whyNoLogs
 } = require('./log-record')
 
 const INT64_LIMIT = 2n ** 63n
@@ -31,7 +31,7 @@ const NOT_FINITE = ['NaN', 'Infinity', '-Infinity']
 
 /**
  * Reads all log records of a request in JSON, as `readProtobuf` does. 64-bit integers may be strings or numbers, and
- * numbers keep all their digits; enums must be integers.
+ * numbers keep all their digits; enums must be integers. A request that has members, but no `resourceLogs`, is refused.
  * @param {Uint8Array} bytes
  * @param {import('./log-record').ReadLimits} limits
  * @returns {LogGroup[]}
@@ -40,6 +40,8 @@ const NOT_FINITE = ['NaN', 'Infinity', '-Infinity']
 function readJson (bytes, { countMax }) {
   const request = parse(bytes)
   checkObject(request, 'the request')
+  const [stranger] = Object.keys(request)
+  if (stranger !== undefined && !Object.hasOwn(request, 'resourceLogs')) throw wrong(whyNoLogs(stranger))
   /** @type {LogGroup[]} */
   const groups = []
   let count = 0

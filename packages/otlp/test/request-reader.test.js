@@ -176,6 +176,22 @@ tape('steps: wrong kinds are refused', (t) => {
   t.end()
 })
 
+tape('steps: a request in JSON that has no list of logs, but something else, is refused, as traces are', (t) => {
+  const texts = ['{"resourceSpans":[]}', '{"resourceMetrics":[{"scopeMetrics":[]}]}', '{"resource_logs":[]}', '{"user":"ada"}', '{"":1}',
+    '{"__proto__":{"resourceLogs":[]}}', `{"${'x'.repeat(1000)}":1}`, '{"a":{"resourceLogs":[]}}']
+  for (const text of texts) {
+    const bytes = Buffer.from(text)
+    for (const options of [{}, { wholeSize: 64 * 1024 }, { cuts: [1, bytes.length - 3] }]) {
+      t.throws(() => read('json', bytes, options), (err) => err.code === 'ERR_CODEC_DECODE' && /it has no resourceLogs/.test(err.message), text.slice(0, 40))
+    }
+    t.throws(() => readJson(bytes, LIMITS), /it has no resourceLogs/)
+  }
+  for (const text of ['{}', '{"resourceLogs":null}', '{"a":1,"resourceLogs":[]}', '{"resourceLogs":[],"a":1}']) {
+    for (const options of [{}, { wholeSize: 64 * 1024 }]) t.deepEqual(read('json', Buffer.from(text), options).texts, [], text)
+  }
+  t.end()
+})
+
 tape('steps: limits hold while a request arrives', (t) => {
   const body = (size) => ({ body: { stringValue: 'x'.repeat(size) } })
   const requestOf = (logRecords, resource) => ({ resourceLogs: [{ resource, scopeLogs: [{ logRecords }] }] })
