@@ -17,6 +17,9 @@ const VIEW_SIZE = 128
 const GATHER_SIZE = 4096
 const MARK = Buffer.from('\ufeff')
 const NOTHING = Buffer.alloc(0)
+/** Some clients send lines as JSON, and `curl -d @file` takes the line breaks out. */
+const SEND_LINES = '. For a record a line, send application/x-ndjson'
+const ONE_A_LINE = '. Each record needs a line of its own; curl keeps line breaks with --data-binary'
 
 // Where in the body the next byte is.
 const BEFORE = 0 // in front of a value, or of the bracket that begins an array
@@ -242,14 +245,17 @@ class RecordCutter {
 
   /** @type {(byte: number, from: number) => Problem} */
   #unexpected (byte, from) {
-    return this.#wrong(`${showByte(byte)} is unexpected`, this.#offset + from)
+    const found = showByte(byte)
+    const offset = this.#offset + from
+    if (this.#isArray) return this.#wrong(`${found} is unexpected`, offset)
+    return this.#wrong(`${found} is behind its value`, offset, this.#isLines ? ONE_A_LINE : SEND_LINES)
   }
 
-  /** @type {(reason: string, offset: number) => Problem} */
-  #wrong (reason, offset) {
+  /** @type {(reason: string, offset: number, advice?: string) => Problem} */
+  #wrong (reason, offset, advice = '') {
     const what = this.#isLines ? `line ${this.#line}` : 'the body'
     const more = this.#isLines ? { line: this.#line, offset: this.#lineOffset } : { offset }
-    const detail = `${what} is no JSON: ${reason}, at byte ${offset}; nothing was stored`
+    const detail = `${what} is no JSON: ${reason}, at byte ${offset}; nothing was stored${advice}`
     return new Problem(400, detail, { code: 'bad_record', more })
   }
 }
