@@ -73,6 +73,9 @@ class EventStream {
     this.#response = response
     this.#stallMs = stallMs
     response.once('close', this.end)
+    const { socket } = response.req
+    socket?.once('end', this.end)
+    if (socket?.readableEnded) this.end()
     response.writeHead(200, HEADERS)
     response.write(`retry: ${RETRY_MS}\n\n`)
     this.#heartbeat = setInterval(() => {

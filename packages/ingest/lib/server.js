@@ -61,6 +61,8 @@ function createIngest (given) {
   // `connectionTimeout` ends idle connections too, with one timer for each. With this one, Node.js would make two new
   // timers for each request. fastify takes 0 for its default.
   app.server.keepAliveTimeout = 0
+  // Otherwise Node.js ends a connection when its client has ended its side, and the answer to what it has sent is lost.
+  Object.assign(app.server, { httpAllowHalfOpen: true })
   const closeUnused = watchConnections(app.server)
   if (accessLog) addAccessLog(app)
   app.register((app) => addRoutes(app, context))
