@@ -11,6 +11,7 @@ const { SharedCache } = require('./lib/shared-cache')
 const { SpanReader } = require('./lib/span-reader')
 const { isHeld, patientStorage } = require('./lib/patience')
 const { withCalls } = require('./lib/replaced-calls')
+const { room, withRoom } = require('./lib/room')
 const { fileStorage, resolveFolder, resolvePath } = require('./lib/storage')
 const { keepOwnership, listFiles, readFile, removeFiles, replaceFile, seal, unseal } = require('./lib/whole-file')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/whole-io')
@@ -22,6 +23,7 @@ const { writeOutSync } = require('./lib/write-out')
  * @typedef {import('./lib/block-file').FileLook} FileLook
  * @typedef {import('./lib/file-watch').FileWatch} FileWatch
  * @typedef {import('./lib/shared-cache').SharedCacheHandle} SharedCacheHandle
+ * @typedef {import('./lib/room').Keeper} Keeper
  * @typedef {import('./lib/storage').Storage} Storage
  * @typedef {import('./lib/storage').StorageHandle} StorageHandle
  * @typedef {import('./lib/storage').StorageLock} StorageLock
@@ -48,6 +50,8 @@ exports.isHeld = isHeld
 exports.parseFileMode = parseFileMode
 exports.withCalls = withCalls
 exports.withFileMode = withFileMode
+exports.room = room
+exports.withRoom = withRoom
 exports.resolveFolder = resolveFolder
 exports.resolvePath = resolvePath
 exports.keepOwnership = keepOwnership

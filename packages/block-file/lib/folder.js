@@ -238,9 +238,8 @@ class Folder {
 
   /** @param {any[]} args  of `storage.open` */
   #open (...[file, options, cb]) {
-    const isMaking = options.flags === 'r+' && !options.mustExist
     const run = async () => this.#adaptHandle(await this.#call('open', 1, [file, options]))
-    toCallback(isMaking ? this.#change(file, run) : run(), cb)
+    toCallback(isMaking(options) ? this.#change(file, run) : run(), cb)
   }
 
   /**
@@ -248,7 +247,9 @@ class Folder {
    * @type {(name: string, count: number, args: any[]) => any}
    */
   #changeNow (name, count, args) {
-    const isInside = this.#isInside(args[0])
+    const [file, options] = args
+    const isChange = name !== 'openSync' || isMaking(options)
+    const isInside = isChange && this.#isInside(file)
     if (isInside) {
       this.#checkOpen()
       this.proveSync()
@@ -334,6 +335,11 @@ class Folder {
   #describe (err, reach) {
     return reach === null ? err : nameAsGiven(err, reach, this.path)
   }
+}
+
+/** @param {import('./storage').OpenOptions} options */
+function isMaking ({ flags, mustExist }) {
+  return flags === 'r+' && !mustExist
 }
 
 /** @type {(name: string, folder: string) => boolean} whether it is the folder or something in it */

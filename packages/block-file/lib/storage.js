@@ -48,6 +48,7 @@ const LOOK_MS = 100
  * @property {(path: string) => boolean} [isKnownAt]  the same, if the kernel can tell without a look at the file.
  *   False: ask `isAt`
  * @property {(cb: Callback<void>) => void} close
+ * @property {() => void} [closeSync]
  */
 
 /**
@@ -215,7 +216,8 @@ function createHandle (fd, { dev, ino }) {
           lookedMs = nowMs
           return false
         },
-    close: (cb) => fs.close(fd, cb)
+    close: (cb) => fs.close(fd, cb),
+    closeSync: () => fs.closeSync(fd)
   }
 }
 

@@ -90,7 +90,7 @@ class Appending {
    */
   #place (records, size, cb, givesSeqs, waiting = null) {
     const { segments } = this.#core
-    if (segments.failure !== null) return this.#refuse(size, cb, segments.failure)
+    if (segments.opened.failure !== null) return this.#refuse(size, cb, segments.opened.failure)
     if (this.#rolling === null && !this.#isFull(size)) {
       if (this.#fits(records, size)) return this.#appendTo(segments.last, records, size, cb, givesSeqs)
       // If the next segment could not be made, it is tried again later.
@@ -309,7 +309,7 @@ class Appending {
       // Closing it tries again.
     }
     before.size = source.size
-    segments.retire(before)
+    segments.opened.retire(before)
     this.#retention.run().catch(() => {})
     this.#upkeep.schedule()
   }

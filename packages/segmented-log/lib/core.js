@@ -32,7 +32,6 @@ class Core {
     this.folder = folder
     this.options = options
     this.segments = new Segments(folder, options.sealed, options.openSegments)
-    options.room.make = (count) => this.segments.closeSome(count)
     this.times = options.time === null ? null : new RecordTimes(this)
     /** Whoever removes, renames or replaces files of the folder takes a turn. */
     this.turns = new Turns()
@@ -70,7 +69,7 @@ class Core {
   noteMoved (cause) {
     // A reader's streams are told by those who follow.
     if (!this.options.isWriter) return
-    this.segments.failure ??= new LogError('ERR_LOG_POISONED', `${cause.message}; the log takes no more changes`,
+    this.segments.opened.failure ??= new LogError('ERR_LOG_POISONED', `${cause.message}; the log takes no more changes`,
       { cause, path: this.folder })
   }
 
@@ -152,7 +151,8 @@ class Core {
     const segment = segments.find(seq)
     if (seq < segment.base || segment.logOptions !== null) return null
     try {
-      return await segments.use(segment, async () => ask(/** @type {Source} */ (segment.source), seq - segment.base))
+      const { base } = segment
+      return await segments.opened.use(segment, async () => ask(/** @type {Source} */ (segment.source), seq - base))
     } catch (/** @type {any} */ err) {
       if (UNPROVEN_CODES.has(err?.code)) return null
       throw err
@@ -177,11 +177,11 @@ class Core {
     const found = typeof seq === 'number' ? segments.find(seq) : segments.last
     // What a stand-in would have is lost with the segment before it.
     const segment = found.logOptions === null ? found : segments.lastFile
-    segments.pin(segment, (err, source) => {
+    segments.opened.pin(segment, (err, source) => {
       const done = (/** @type {Error | null} */ err, /** @type {any} */ found) => {
         const cut = found?.isDeleted ? segments.cutError('get', asked) : null
         const failure = err && explain('get', err, { segments, segment, seq: asked })
-        segments.unpin(segment)
+        segments.opened.unpin(segment)
         cb(cut ?? failure, found)
       }
       if (err || !source) return done(err, undefined)
@@ -206,7 +206,7 @@ class Core {
     if (since.value !== undefined) this.sinceBefore = since.value
     segment.isActive = true
     segment.isOwn = true
-    this.#activeSource = segments.noteOpen(segment, log)
+    this.#activeSource = segments.opened.noteOpen(segment, log)
     this.#forget()
     const stops = [
       this.#activeSource.whenRecordsMayDiffer(() => segments.onReplaced(segment)),
@@ -239,7 +239,7 @@ class Core {
   /** Closes all segments. `since` and `durable` follow what is synced meanwhile. */
   async end () {
     this.file.waitingStreams.close()
-    await this.segments.end().finally(() => this.#forget())
+    await this.segments.opened.end().finally(() => this.#forget())
   }
 }
 

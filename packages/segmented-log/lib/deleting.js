@@ -35,15 +35,15 @@ async function deleteRecords ({ core, upkeep }, seqs) {
   core.file.noteDeletion()
   try {
     for (const [segment, locals] of bySegment) {
-      await upkeep.change(segment, () => segments.use(segment, async (log) => {
-        if (segment.sink?.writeError('del') === null) segments.noteDeletion(segment)
+      await upkeep.change(segment, () => segments.opened.use(segment, async (log) => {
+        if (segment.sink?.writeError('del') === null) segments.opened.noteDeletion(segment)
         await log.del(locals).catch((/** @type {any} */ err) => {
           throw explain('del', err, { segments, segment, seq: segment.base + err.offset })
         })
         // Neither a copy nor a sync that was begun meanwhile has all of it.
-        segments.noteDeletion(segment)
+        segments.opened.noteDeletion(segment)
       })).catch((err) => {
-        segments.noteFailure(err)
+        segments.opened.noteFailure(err)
         throw err
       })
     }
@@ -55,7 +55,7 @@ async function deleteRecords ({ core, upkeep }, seqs) {
 
 /** @type {(core: import('./core').Core, segment: import('./segments').Segment, locals: number[]) => Promise<void>} */
 async function checkRecords ({ segments }, segment, locals) {
-  await segments.use(segment, async (log) => {
+  await segments.opened.use(segment, async (log) => {
     // What `appendSync` has returned may be shown later.
     if (segment.isActive && locals.some((seq) => seq > log.since.value)) await log.sync()
     const source = /** @type {Source} */ (segment.source)

@@ -84,7 +84,7 @@ class Following {
     const bases = new Set(found.map(({ base }) => base))
     const dropped = segments.list.filter((segment) => !segment.isActive && !bases.has(segment.base))
     if (dropped.length > 0) segments.drop(dropped)
-    segments.closeDropped(dropped)
+    segments.opened.closeDropped(dropped)
     for (const segment of segments.list) {
       const untilMs = kept.get(segment.name)
       // The file of the newest one that is open has every record. It is marked once the next one is open.
@@ -129,7 +129,7 @@ class Following {
     segment.logOptions = logOptions
     if (before.next === null) before.next = segment
     this.#core.activate(segment, log)
-    segments.retire(before)
+    segments.opened.retire(before)
   }
 
   async close () {

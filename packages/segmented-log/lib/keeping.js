@@ -82,14 +82,14 @@ async function keepChosen (core, segment, check) {
     for (let attempt = 1; attempt <= ATTEMPT_COUNT_MAX; attempt++) {
       await remove(storage, copyPath)
       const { changeCount } = segment
-      const copied = await segments.use(segment, async (log) => {
+      const copied = await segments.opened.use(segment, async (log) => {
         if (segment.format === null && !log.recovery?.damage.length) await log.sync()
         return /** @type {Source} */ (segment.source).copyTo(copyPath, choice)
       }).catch((err) => {
         if (!isHopeless(err)) throw err
         return { err }
       })
-      const isDone = await segments.exclusively(segment, async () => {
+      const isDone = await segments.opened.exclusively(segment, async () => {
         // Also a copy that failed may have failed because of that.
         if (segment.changeCount !== changeCount) return false
         if ('err' in copied) throw copied.err

@@ -3,7 +3,9 @@
 
 const { basename } = require('node:path')
 const { callbackify } = require('node:util')
-const { Folder, SEGMENT_NAME, SharedCache, fileStorage, parseFileMode, resolveFolder, withCalls, withFileMode } = require('@millrace/block-file')
+const {
+  Folder, SEGMENT_NAME, SharedCache, fileStorage, parseFileMode, resolveFolder, withCalls, withFileMode, withRoom
+} = require('@millrace/block-file')
 const { LogError, checkOptions, misuse, parseNumber, reasonOf } = require('@millrace/errors')
 const { parseSignal, promisesOf } = require('@millrace/flow')
 const { RecordCodec, checkIndex } = require('@millrace/offset-log/composing')
@@ -11,7 +13,6 @@ const { Calendar } = require('./calendar')
 const { formats, isSupported } = require('./compressed/formats')
 const { createPlainStorage } = require('./compressed/storage')
 const { parseKeep } = require('./keeping')
-const { withRoom } = require('./files')
 const { NO_KEEP } = require('./kind')
 const { EXTENSIONS, framingOf } = require('./names')
 const { parseTime } = require('./record-times')
@@ -144,11 +145,9 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
   const framing = parseFraming(options, codec)
   const openSegments = parseNumber('SegmentedLog: openSegments', options.openSegments, OPEN_SEGMENTS, 1)
   const shared = typeof cache === 'number' && cache > 0 ? new SharedCache(Math.max(cache, CACHE_SIZE_MIN)) : cache
-  const given = parseStorage(options)
+  const given = withRoom(parseStorage(options))
   const place = new Folder(given, resolveFolder('SegmentedLog', givenPath, given), onMoved)
-  /** Opening sets it. @type {import('./files').Room} */
-  const room = { make: async () => false }
-  const storage = withRoom(place.storage, room)
+  const { storage } = place
   /** @type {any} */
   const passedOn = { storage: refuseEmptySegments(createPlainStorage(storage)) }
   for (const name of PASSED_ON) if (options[name] !== undefined) passedOn[name] = options[name]
@@ -165,7 +164,6 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
     errorIfExists: Boolean(options.errorIfExists),
     signal: parseSignal('SegmentedLog', signal),
     place,
-    room,
     storage,
     segmentSize: Math.min(segmentSize, SEGMENT_SIZE_MAX),
     segmentAge: parseNumber('SegmentedLog: segmentAge', options.segmentAge, Infinity, 1),

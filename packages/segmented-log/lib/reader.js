@@ -201,8 +201,8 @@ class SegmentedReader {
    */
   #withSource (action, cb) {
     const segment = this.#segment
-    this.#segments.pin(segment, (err, source) => action(err, source, (err, result) => {
-      this.#segments.unpin(segment)
+    this.#segments.opened.pin(segment, (err, source) => action(err, source, (err, result) => {
+      this.#segments.opened.unpin(segment)
       cb(err, result)
     }))
   }

@@ -110,7 +110,7 @@ class RecordTimes {
       }
     }
     try {
-      await segments.use(segment, (log) => log.scan({}, onRecords))
+      await segments.opened.use(segment, (log) => log.scan({}, onRecords))
       this.#periods.set(segment.name, period)
       await this.#write(segment.name, period)
     } catch {

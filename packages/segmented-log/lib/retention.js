@@ -213,14 +213,14 @@ class Retention {
       try {
         storage.unlinkSync(name)
       } catch (/** @type {any} */ err) {
-        if (segments.failure !== null) throw segments.failure
+        if (segments.opened.failure !== null) throw segments.opened.failure
         // Retention may be removing it now. Some systems do not remove what is open.
         if (err.code !== 'ENOENT') return false
       }
     }
     segments.drop([first])
     if (this.#droppedNow.push(first) === 1) this.run().catch(() => {})
-    segments.closeDropped([first]).catch(() => {})
+    segments.opened.closeDropped([first]).catch(() => {})
     storage.syncFolderSync(folder)
     return true
   }
@@ -495,10 +495,10 @@ class Retention {
     const { name, fileName, keptUntilMs } = segment
     const beside = round.listing.beside.filter(({ of, suffix }) => of === name && !isKeptMark(suffix))
     const remove = () => this.#remove([...beside.map(({ name }) => name), fileName])
-    await segments.closeDropped([segment])
+    await segments.opened.closeDropped([segment])
     // Where no open file can be removed, the reads that are under way come first.
     const isWaiting = storage.replacesOpenFiles === false
-    if (!await (isWaiting ? segments.exclusively(segment, remove) : remove())) return false
+    if (!await (isWaiting ? segments.opened.exclusively(segment, remove) : remove())) return false
     // Without its mark, what is left of a segment would pass for all of it.
     if (keptUntilMs !== null) await this.#remove([keptName(name, keptUntilMs)])
     return true

@@ -139,7 +139,7 @@ class Log extends BaseLog {
     if (segments.last.log.since.value !== -1) return -1
     for (let segment = segments.before(segments.last); segment !== null; segment = segments.before(segment)) {
       const { base } = segment
-      const since = await segments.use(segment, async (log) => log.since.value).catch((err) => {
+      const since = await segments.opened.use(segment, async (log) => log.since.value).catch((err) => {
         // What it had is lost. Reads report it.
         if (err === segment.brokenError) return -1
         throw err
@@ -177,7 +177,7 @@ class Log extends BaseLog {
         // An append that does not wait may have sealed it, when all in it was durable, and dropped it.
         if (!last.isDropped) throw err
       })
-      await segments.syncDeletions()
+      await segments.opened.syncDeletions()
     })
   }
 
@@ -283,7 +283,7 @@ class Log extends BaseLog {
       if (segment.isActive) continue
       const look = async () => findMissing(segment, /** @type {Source} */ (segment.source), segments)
       // One that cannot be opened is reported by those who read it.
-      const missing = await segments.use(segment, look).catch(() => null)
+      const missing = await segments.opened.use(segment, look).catch(() => null)
       if (missing !== null) found.push(missing)
     }
     return found
@@ -306,7 +306,7 @@ class Log extends BaseLog {
   /** @type {(name: string) => any} a LogError, or null */
   #writeError (name) {
     const { options, segments } = this.#core
-    if (options.isWriter) return segments.failure ?? /** @type {Sink} */ (segments.last.sink).writeError(name)
+    if (options.isWriter) return segments.opened.failure ?? /** @type {Sink} */ (segments.last.sink).writeError(name)
     return new LogError('ERR_LOG_READ_ONLY', `${name}: ${this.filename} was opened with flags "r"; open it with "r+"`, { path: this.filename })
   }
 
@@ -317,7 +317,7 @@ class Log extends BaseLog {
       await place.prove()
       return await action()
     } catch (err) {
-      throw place.movedError === null ? err : segments.failure
+      throw place.movedError === null ? err : segments.opened.failure
     }
   }
 

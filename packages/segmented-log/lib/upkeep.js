@@ -125,22 +125,22 @@ class Upkeep {
       const isWanted = segment.barrier === null && !segment.isDropped && segment.changeCount === changeCount
       if (this.#mustStop || !isWanted) throw STOPPED
     }
-    const isSound = await segments.use(segment, async (log) => {
+    const isSound = await segments.opened.use(segment, async (log) => {
       if (!log.recovery?.damage.length) await log.sync()
       return !log.recovery?.damage.length
     })
     check()
     if (!isSound) return
     // Closing writes the last bytes of the file.
-    await segments.closeWhenUnused(segment)
+    await segments.opened.closeWhenUnused(segment)
     const from = segment.filePath
     const compressedPath = from + format.suffix
     const to = `${compressedPath}.new`
-    const plainSize = await segments.useFile(segment, () => sizeOf(storage, from))
+    const plainSize = await segments.opened.useFile(segment, () => sizeOf(storage, from))
     try {
       if (!await this.#retention.reserve(plainSize)) return
       check()
-      const size = await segments.useFile(segment, async () => {
+      const size = await segments.opened.useFile(segment, async () => {
         const size = await compressFile(storage, { from, to }, format, check)
         // Afterwards: it may have been changed while it was read.
         if (size === null || await isAsWritten(segment, storage)) return size
@@ -194,14 +194,14 @@ class Upkeep {
   async #inflateNow (segment) {
     await this.#stopRunning()
     const { segments, options: { storage } } = this.#core
-    const plainSize = await segments.use(segment, async () => /** @type {Source} */ (segment.source).fileSize)
+    const plainSize = await segments.opened.use(segment, async () => /** @type {Source} */ (segment.source).fileSize)
     // Although the quota may be full of what cannot be dropped: the record must go.
     await this.#retention.reserve(plainSize)
     const { format, filePath: from, path: plainPath, changeCount } = segment
     // Another deletion may have inflated it, or retention dropped it.
     if (format === null || segment.isDropped) return
     const files = { from, to: `${plainPath}.new` }
-    const size = await segments.useFile(segment, () => inflateFile(storage, files, format))
+    const size = await segments.opened.useFile(segment, () => inflateFile(storage, files, format))
     await this.#replace(segment, { to: plainPath, format: null, size, changeCount }).catch((err) => {
       if (err !== STOPPED) throw err
     })
@@ -216,7 +216,7 @@ class Upkeep {
   async #replace (segment, { changeCount, ...file }) {
     const { segments, options: { storage } } = this.#core
     const from = `${file.to}.new`
-    await this.#core.turns.run(() => segments.exclusively(segment, async () => {
+    await this.#core.turns.run(() => segments.opened.exclusively(segment, async () => {
       // Retention, or a deletion, may have come before.
       if (segment.isDropped || segment.changeCount !== changeCount || (file.format !== null && this.#mustStop)) {
         await remove(storage, from)

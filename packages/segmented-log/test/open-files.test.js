@@ -9,11 +9,11 @@ const { SegmentedLog } = require('..')
 
 const SEGMENTS = 40
 
-/** A storage that has so many files open at most. */
-function createBounded (max) {
-  let count = 0
-  const fail = () => {
-    if (count >= max) throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' })
+/** A storage that has so many files open at most, and room for some more if it opens a folder. */
+function createBounded (max, spare = 0) {
+  let [count, limit] = [0, max]
+  const fail = (needed = 0) => {
+    if (count + needed >= limit) throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' })
   }
   const counted = (handle) => {
     count++
@@ -36,8 +36,21 @@ function createBounded (max) {
     fail()
     return counted(fileStorage.openSync(...parameters))
   }
-  // A folder that is open is counted, too, and is opened before.
-  return { ...fileStorage, open, openSync, count: () => count }
+  // These open the folder for a moment.
+  const ofFolder = (name) => (folder, cb) => {
+    try {
+      fail(spare)
+    } catch (err) {
+      return process.nextTick(cb, err)
+    }
+    fileStorage[name](folder, cb)
+  }
+  const syncFolderSync = (folder) => {
+    fail(spare)
+    fileStorage.syncFolderSync(folder)
+  }
+  const folders = { syncFolder: ofFolder('syncFolder'), listFolder: ofFolder('listFolder'), syncFolderSync }
+  return { ...fileStorage, ...folders, open, openSync, count: () => count, limit: (max) => { limit = max } }
 }
 
 async function fill (folder) {
@@ -85,6 +98,38 @@ tape('open files: segments that were read are not in the way of the next one', a
   }
   await log.sync()
   t.equal(await log.count(), SEGMENTS + 10)
+  await log.close()
+})
+
+tape('open files: segments of another log that nobody uses are closed, too', async (t) => {
+  const [one, other] = [newPath(), newPath()]
+  const seqs = await fill(one)
+  const otherSeqs = await fill(other)
+  const storage = createBounded(100)
+  const log = SegmentedLog(one, { codec: jsonCodec, storage })
+  for (const seq of seqs) await log.get(seq)
+  storage.limit(storage.count())
+  const second = SegmentedLog(other, { codec: jsonCodec, storage })
+  const found = []
+  for (const seq of otherSeqs) found.push((await second.get(seq)).n)
+  t.deepEqual(found, [...seqs.keys()])
+  await second.close()
+  await log.close()
+  t.equal(storage.count(), 0, 'no file is left open')
+})
+
+tape('open files: to sync the folder takes one, and a log that cannot be synced takes no more appends', async (t) => {
+  const folder = newPath()
+  const seqs = await fill(folder)
+  const storage = createBounded(20, 15)
+  const log = SegmentedLog(folder, { codec: jsonCodec, storage, fsync: 'always' })
+  for (let round = 0; round < 5; round++) {
+    for (const seq of seqs) await log.get(seq)
+    await log.append({ n: SEGMENTS + round })
+    await log.roll()
+  }
+  await log.sync()
+  t.equal(await log.count(), SEGMENTS + 5)
   await log.close()
 })
 
