@@ -3,32 +3,27 @@
 
 const { misuse } = require('@millrace/errors')
 const { parseWhere } = require('@millrace/where')
+const { compareLevel, equalsLevel, isLevel, isLevelField } = require('./filter-levels')
+const { OPERATORS, PREFIX, expected, noParentheses, refuseBound, refuseSigns, refuseSpace, refuseText } = require('./filter-refusals')
 
 /**
  * @typedef {string | number | boolean | null} Value
  * @typedef {Array<string | number>} Path
- * @typedef {(path: Path, value: Value) => import('@millrace/where').Where} Compare
+ * @typedef {{ text: string, written: string, value: Value }} Typed  `text`: the whole condition; `written`: its value
+ * @typedef {(path: Path, typed: Typed) => import('@millrace/where').Where} Compare
  */
 
-/** The longer ones first: `>=` begins with `>`. @type {Array<[operator: string, compare: Compare]>} */
-const OPERATORS = [
-  ['!=', (path, value) => ({ not: { path, equals: value } })],
-  ['>=', (path, value) => ({ path, gte: toBound('>=', value) })],
-  ['<=', (path, value) => ({ path, lte: toBound('<=', value) })],
-  ['~=', (path, value) => ({ path, includes: value })],
-  ['=', (path, value) => ({ path, equals: value })],
-  ['>', (path, value) => ({ path, gt: toBound('>', value) })],
-  ['<', (path, value) => ({ path, lt: toBound('<', value) })]
-]
-const PREFIX = '^='
-const LISTED = '= != > >= < <= ^= ~='
-/** What people write who know other languages. @type {Array<[written: RegExp, meant: string]>} */
-const FOREIGN = [
-  [/^!==/, '!='], [/^===?/, '='], [/^=>/, '>='], [/^=</, '<='], [/^=!/, '!='], [/^=~/, '~='], [/^=\^/, '^='], [/^<>/, '!='],
-  [/^>>/, '>'], [/^<</, '<'], [/^~==/, '~='], [/^\^==/, '^='], [/^>==/, '>='], [/^<==/, '<=']
-]
-const SIGNS = /^[=!<>~^]+(?:\s+[=!<>~^]+)*/
-const NAMES = [PREFIX, ...OPERATORS.map(([operator]) => operator)]
+/** @type {Record<string, Compare>} */
+const COMPARE = {
+  [PREFIX]: (path, { value }) => ({ path, prefix: String(value) }),
+  '!=': (path, typed) => ({ not: equals(path, typed) }),
+  '>=': (path, typed) => isWithin('gte', path, typed),
+  '<=': (path, typed) => isWithin('lte', path, typed),
+  '~=': (path, { value }) => ({ path, includes: value }),
+  '=': equals,
+  '>': (path, typed) => isWithin('gt', path, typed),
+  '<': (path, typed) => isWithin('lt', path, typed)
+}
 const KEY = /"(?:[^"\\]|\\.)*"|[^."=!<>^~]+/y
 const INDEX = /^(?:0|[1-9]\d*)$/
 
@@ -36,7 +31,9 @@ const INDEX = /^(?:0|[1-9]\d*)$/
 const CONDITION = /^\s*(?:!|(?:"(?:[^"\\]|\\.)*"|[^"=!<>^~])+(?:[=<>]|[!^~]=))/
 const QUOTED_OR_WORD = /"(?:[^"\\]|\\.)*"|\s(or|and|\|\||&&)\s/gi
 const QUOTED = /"(?:[^"\\]|\\.)*"/g
-const JOINED = /=.*\s(or|and|\|\||&&)(?:\s|$)/i
+/** A number with a unit, or with what is no condition. */
+const MEASURE = /^[+-]?\d+(?:\.\d+)?\s*[a-z%!]/i
+const JOINED = /[=<>].*\s(or|and|\|\||&&)(?:\s|$)/i
 const WORDS = { any: ['or', '||'], all: ['and', '&&'] }
 
 /**
@@ -64,9 +61,11 @@ const doubts = new WeakMap()
  * @returns {string[]}  a sentence for each that may be meant in another way; the next call has none of them
  */
 function takeDoubts (filters) {
-  const found = filters.flatMap((filter) => doubts.get(filter) ?? [])
-  for (const filter of filters) doubts.delete(filter)
-  return found
+  return filters.flatMap((/** @type {any} */ filter) => {
+    const own = doubts.get(filter) ?? []
+    doubts.delete(filter)
+    return [own, takeDoubts(filter.any ?? filter.all ?? [])].flat()
+  })
 }
 
 /** @param {string} text @param {string} word */
@@ -107,6 +106,7 @@ function splitAt (words, text) {
 /** @type {typeof parseFilter} */
 function toFilter (whole) {
   const text = whole.trim()
+  if (text.startsWith('(')) throw noParentheses(text)
   const isAbsent = text.startsWith('!')
   const { path, rest } = parsePath(isAbsent ? text.slice(1) : text, text)
   if (rest === '') {
@@ -115,55 +115,32 @@ function toFilter (whole) {
   }
   if (isAbsent) throw expected(text)
   refuseSigns(text, rest)
-  if (rest.startsWith(PREFIX)) return { path, prefix: parseText(rest.slice(PREFIX.length).trim()) }
-  const [operator, compare] = OPERATORS.find(([operator]) => rest.startsWith(operator)) ?? []
-  if (operator === undefined || compare === undefined) throw expected(text)
-  return compare(path, parseValue(rest.slice(operator.length).trim(), text))
+  const operator = OPERATORS.find((name) => rest.startsWith(name))
+  if (operator === undefined) throw expected(text)
+  const written = rest.slice(operator.length).trim()
+  const value = operator === PREFIX ? parseText(written) : parseValue(written, text)
+  if (value === written) refuseText(text, written)
+  return COMPARE[operator](path, { text, written, value })
 }
 
-/**
- * In a path alone: `n in` and `type post` are the filters of somebody who has another language in mind.
- * @type {(path: Path, text: string) => void}
- */
-function refuseSpace (path, text) {
-  if (text.includes('"') || !path.some((step) => /\s/.test(String(step)))) return
-  const key = text.replace(/^!\s*/, '')
-  throw misuse(`${text} has no operator. Expected one of ${LISTED} after the path, as in content.type=post; a key ` +
-    `that has a space is written in quotes: '"${key}"'.`)
+/** @type {Compare} */
+function equals (path, { written, value }) {
+  return isLevel(path, written) ? equalsLevel(path, written) : { path, equals: value }
 }
 
-/**
- * Signs that are no operator, and signs without a value after them.
- * @param {string} text
- * @param {string} rest  the operator and the value
- */
-function refuseSigns (text, rest) {
-  const [written] = SIGNS.exec(rest) ?? ['']
-  const operator = NAMES.find((name) => rest.startsWith(name))
-  const before = text.slice(0, text.length - rest.length).trim()
-  if (rest === written) {
-    throw misuse(`${text} has no value after ${written}. For an empty text, write ${before}${operator ?? '='}""; to ask whether ` +
-      `something is there, write ${before} alone.`)
+/** @type {(bound: import('./filter-levels').BoundName, path: Path, typed: Typed) => import('@millrace/where').Where} */
+function isWithin (bound, path, { text, written, value }) {
+  if (isLevel(path, written)) return compareLevel(path, bound, written)
+  if (value === written) refuseBound(text, written)
+  if (typeof value !== 'number' && typeof value !== 'string') {
+    throw misuse(`numbers are compared with numbers and texts with texts, and in ${text} ${value} is neither.`)
   }
-  if (written === operator) return
-  const signs = written.replace(/\s/g, '')
-  const meant = NAMES.includes(signs) ? signs : FOREIGN.find(([pattern]) => pattern.test(signs))?.[1]
-  if (meant === undefined && operator === undefined) throw expected(text)
-  // What follows is a text in any case, such as <html.
-  if (meant === undefined && operator === PREFIX) return
-  const value = rest.slice((operator ?? '=').length).trim()
-  const asMeant = meant === undefined ? '' : ` Write ${before}${meant}${rest.slice(written.length).trim()} if that is what you mean;`
-  throw misuse(`${written} is not an operator.${asMeant} ${meant === undefined ? 'For' : 'for'} a value that begins with ` +
-    `${JSON.stringify(value[0])}, put it in quotes: '${before}${operator ?? '='}${JSON.stringify(value)}'.`)
-}
-
-/**
- * @param {string} operator
- * @param {Value} value
- */
-function toBound (operator, value) {
-  if (typeof value === 'number' || typeof value === 'string') return value
-  throw misuse(`${operator} compares numbers with numbers and texts with texts, and ${value} is neither.`)
+  const filter = /** @type {any} */ ({ path, [bound]: value })
+  const unlike = isLevelField(path) ? 'the name of a level' : 'a number'
+  if (value === written && (isLevelField(path) || MEASURE.test(written))) {
+    doubts.set(filter, `${text} compares texts: ${written} is not ${unlike}. A value in quotes is a text in any case`)
+  }
+  return filter
 }
 
 /**
@@ -224,12 +201,6 @@ function parseValue (text, whole) {
   if (value === null || typeof value !== 'object') return value
   throw misuse(`a record is compared with a text, a number, true, false or null, and ${whole} has an object or an array; ` +
     'write it in quotes if it is a text.')
-}
-
-/** @param {string} text */
-function expected (text) {
-  return misuse(`${text.trim() === '' ? 'an empty text' : text} is not a filter. Expected a path, one of ${LISTED} and a value, as in content.type=post; or ` +
-    'a path alone (something is there), or !path (nothing is).')
 }
 
 exports.parseFilter = parseFilter

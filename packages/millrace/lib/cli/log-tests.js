@@ -47,8 +47,9 @@ function createLogTest (conditions, decode, tally) {
   const parts = conditions.map((condition) => {
     const { path, time } = condition
     const any = time === undefined ? { path, level: {} } : { path, time: {} }
-    /** @type {keyof Tally} */
-    const missing = time === undefined ? 'unlevelled' : 'untimed'
+    // Of a field that --where names, it is told that no record has it.
+    const ofLevel = path.length === 0 ? /** @type {const} */ ('unlevelled') : null
+    const missing = time === undefined ? ofLevel : /** @type {const} */ ('untimed')
     return { isWanted: createMatch([condition]), isKnown: createMatch([any]), missing }
   })
   const counted = { low: Infinity, high: -Infinity }
@@ -77,7 +78,7 @@ function createLogTest (conditions, decode, tally) {
     const failed = parts.find(({ isWanted }) => !isWanted(value))
     if (failed === undefined) return true
     // A record with another time is not wanted, whatever its level would be.
-    if (!failed.isKnown(value) && isFirst(seq)) tally[failed.missing]++
+    if (failed.missing !== null && !failed.isKnown(value) && isFirst(seq)) tally[failed.missing]++
     return false
   }
 }

@@ -36,7 +36,8 @@ This page is made from the commands themselves: \`npm run reference\` writes it.
   Dots join the steps of a path, and whole numbers are indexes of arrays: \`mentions.0.link\`. A key with a dot or an
   operator in it, or one with a space that stands alone, is written as a JSON string, as in \`'content."a.b"=1'\`. If the right side parses as JSON, it is JSON,
   otherwise a text: \`n=1\` compares with a number, \`n="1"\` and \`n=one\` with texts. The empty text
-  is \`n=""\`. A text that begins with an operator, or has \`or\` or \`and\` and a condition in it, is written in quotes: \`'title="a or b=c"'\`.
+  is \`n=""\`. A text that begins with an operator, or has a condition in it, is written in quotes: \`'title="a or b=c"'\`.
+  At a path that ends in \`level\`, the name of a level means the level, as in \`level>=warn\`; a name in quotes is a text.
   [@millrace/where](../../packages/where/README.md) says how values are ordered.
 - **Values that JSON does not have.** Records of the codecs \`binary\` and \`bytes\` may hold more than JSON can say. Such
   a value is printed as an object with one key, and \`append\` and \`import\` read it back: \`{"$bytes":"aGk="}\` (base64),
