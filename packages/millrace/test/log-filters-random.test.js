@@ -131,6 +131,7 @@ function createShell () {
     print: (line) => lines.push(line),
     complain: (text) => notes.push(text),
     onAbort () {},
+    watchOutput () {},
     onInterrupt () {},
     throwIfAborted () {}
   }
