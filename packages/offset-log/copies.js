@@ -4,7 +4,7 @@
 const { detectFraming, readBytes } = require('./lib/recover/identify')
 const { TailCopy } = require('./lib/recover/tail-copy')
 const { acceptLines } = require('./lib/recover/accept-lines')
-const { writeAside } = require('./lib/copy/aside')
+const { lockTarget, writeAside } = require('./lib/copy/aside')
 const { isShorter, surveyFile } = require('./lib/copy/survey-file')
 const { surveyLines } = require('./lib/copy/survey-lines')
 
@@ -15,6 +15,7 @@ const { surveyLines } = require('./lib/copy/survey-lines')
 
 exports.detectFraming = detectFraming
 exports.TailCopy = TailCopy
+exports.lockTarget = lockTarget
 exports.writeAside = writeAside
 exports.isShorter = isShorter
 exports.readHeadBytes = readBytes

@@ -8,7 +8,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { SlotLog } = require('@millrace/merged-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { isLongRun, newPath, until, temporaryFolder } = require('@millrace/testkit')
-const { callCommand } = require('./run-command')
+const { callCommand, runCommand } = require('./run-command')
 
 const COUNT = 9
 const numbers = (count) => Array.from({ length: count }, (_, n) => `{"n":${n}}\n`).join('')
@@ -81,13 +81,30 @@ tape('snapshot: something that comes to the path of the copy meanwhile stays', a
   const copy = newPath('copy')
   const parent = path.dirname(copy)
   const copying = callCommand(['snapshot', folder, copy])
-  await until(() => fs.readdirSync(parent).some((name) => name.endsWith('.part')))
+  await until(() => fs.readdirSync(parent).some((name) => name.endsWith('.new')))
   fs.mkdirSync(copy)
   fs.writeFileSync(path.join(copy, 'theirs'), '')
   const { code, stderr } = await copying
   t.equal(code, 2)
   t.match(stderr, /copy: something is there already; give another path/)
   t.deepEqual([fs.readdirSync(parent), fs.readdirSync(copy)], [['copy'], ['theirs']])
+})
+
+tape('snapshot, export: the next one removes what a killed one has left: in a container, where both are process 1, it failed', async (t) => {
+  const { folder, log } = await makeSegments({})
+  await log.close()
+  const preload = newPath('preload.js')
+  // When all is there but the name.
+  fs.writeFileSync(preload, 'require("node:fs").renameSync = () => process.kill(process.pid, "SIGKILL")')
+  for (const name of ['snapshot', 'export']) {
+    const made = newPath(name)
+    const { signal } = await runCommand([name, folder, made], { env: { NODE_OPTIONS: `--require "${preload}"` } })
+    t.equal(signal, 'SIGKILL')
+    t.ok(fs.readdirSync(path.dirname(made)).length > 0, 'left')
+    const { code, stderr } = await callCommand([name, folder, made])
+    t.equal(code, 0, stderr)
+    t.deepEqual(fs.readdirSync(path.dirname(made)), [name])
+  }
 })
 
 tape('snapshot: a damaged segment leaves no copy', async (t) => {

@@ -76,12 +76,14 @@ async function fillAndRename ({ storage, path, target }, write, check) {
 }
 
 /**
- * No other process can reach a storage without locks.
+ * Locks the path of a file, or of a folder, that is to be made, and says where to make it. No other process can reach a
+ * storage without locks.
  * @param {Storage} storage
  * @param {string} target
+ * @param {(unfinished: string) => Promise<void>} [remove]  what a killed process left; a file by default
  * @returns {Promise<{ path: string, release: () => Promise<void> }>}  `path`: of the unfinished file
  */
-async function lockTarget (storage, target) {
+async function lockTarget (storage, target, remove = promisesOf(storage).unlink) {
   if (!storage.lock) return { path: `${target}.new`, release: async () => {} }
   const lockPath = storage.realPath ? await promisesOf(storage).realPath(target) : target
   /** @type {import('@millrace/block-file').StorageLock} */
@@ -90,7 +92,7 @@ async function lockTarget (storage, target) {
   })
   const { nonce, deadNonce } = lock
   // If it stays, it is in nobody's way.
-  if (deadNonce) await promisesOf(storage).unlink(`${target}.${deadNonce}.new`).catch(() => {})
+  if (deadNonce) await remove(`${target}.${deadNonce}.new`).catch(() => {})
   return { path: nonce ? `${target}.${nonce}.new` : `${target}.new`, release: () => promisesOf(lock).release() }
 }
 
@@ -264,5 +266,6 @@ class Output {
 }
 
 exports.checkAbsent = checkAbsent
+exports.lockTarget = lockTarget
 exports.writeAside = writeAside
 exports.Output = Output

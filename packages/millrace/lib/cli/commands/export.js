@@ -4,7 +4,7 @@ const fs = require('node:fs')
 const { misuse } = require('@millrace/errors')
 const { printAll } = require('../printing')
 const { filterOptions, options, printOptions, rangeOptions, reportLost, reportUnknown } = require('../records')
-const { renameDurably } = require('../rename')
+const { lockAside, renameDurably } = require('../rename')
 const { countRecords } = require('../report')
 const { openSource } = require('../source')
 
@@ -27,10 +27,10 @@ exports.command = {
   examples: [['millrace export events.log events.ndjson', 'all records, in a file that import reads']],
   async run ({ args, options, shell }) {
     if (isSameFile(args.file, args.target)) throw misuse('the target is the log itself; give another path')
-    const target = args.target === '-' ? null : createTarget(args.target, options.force)
+    const target = args.target === '-' ? null : await createTarget(args.target, options.force)
     if (target === null) shell.watchOutput()
-    const source = await openSource(shell, args.file, options).catch((err) => {
-      target?.remove()
+    const source = await openSource(shell, args.file, options).catch(async (err) => {
+      await target?.remove()
       throw err
     })
     try {
@@ -42,7 +42,7 @@ exports.command = {
       if (target) shell.complain(`exported ${countRecords(printed.count)}\n`)
       return reportLost(shell, printed)
     } finally {
-      target?.remove()
+      await target?.remove()
       await source.close()
     }
   }
@@ -62,9 +62,9 @@ function isSameFile (path, other) {
  * @param {string} path
  * @param {boolean} isForced
  */
-function createTarget (path, isForced) {
+async function createTarget (path, isForced) {
   if (!isForced && fs.existsSync(path)) throw Object.assign(new Error(path), { code: 'EEXIST', path })
-  const aside = `${path}.${process.pid}.part`
+  const { path: aside, release } = await lockAside(path)
   const fd = fs.openSync(aside, 'wx')
   let isOpen = true
   const close = () => {
@@ -81,9 +81,10 @@ function createTarget (path, isForced) {
       close()
       renameDurably(aside, path)
     },
-    remove () {
+    async remove () {
       close()
       fs.rmSync(aside, { force: true })
+      await release()
     }
   }
 }

@@ -5,7 +5,7 @@ const path = require('node:path')
 const { refuseFolder } = require('../folder')
 const { createLineCodec, createTally } = require('../line-codecs')
 const { filterOptions, options, reportUnknown, toReadOptions } = require('../records')
-const { renameDurably } = require('../rename')
+const { lockAside, renameDurably } = require('../rename')
 const { describeSize } = require('../report')
 const { chooseCodec, findLog, identify, isFolder, openIdentified } = require('../source')
 
@@ -90,15 +90,16 @@ async function copyFolder (shell, folder, to, wanted) {
     await refuseFolder(folder, `copy each slot, such as ${path.join(folder, '0')}, to a folder of its own`)
   }
   if (fs.existsSync(copy)) throw taken(copy)
-  const aside = `${copy}.${process.pid}.part`
-  fs.mkdirSync(aside)
+  const { path: aside, release } = await lockAside(copy)
   try {
+    fs.mkdirSync(aside)
     let size = 0
     for (const file of await listSegments(folder)) size += await copySegment(shell, file, aside, wanted)
     putInPlace(aside, copy)
     return size
   } finally {
     fs.rmSync(aside, { recursive: true, force: true })
+    await release()
   }
 }
 
