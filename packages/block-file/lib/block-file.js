@@ -74,6 +74,7 @@ const KNOWN = ['blockSize', 'flags', 'cache', 'createFolder', 'initial', 'lock',
  * @property {number} modifiedMs  the time of the last write, since 1970; Infinity if the storage does not tell
  * @property {'here' | 'gone' | 'detached'} place  Gone: the file was removed, or replaced by another. Detached: it was,
  *   but the path still leads to it, as that of a file that is mounted alone into a container does
+ * @property {boolean} isNamed  false once the file has no name any more: it was removed, or replaced by another
  */
 
 /** Positions and sizes are in bytes. Bytes that are passed to a change must not change until its callback runs. */
@@ -464,14 +465,14 @@ class BlockFileHandle {
   #look (asksPath, cb) {
     const { path } = this._file
     const handle = /** @type {import('./storage').StorageHandle} */ (this._file.handle)
-    if (!handle.stat) return handle.size((err, size = 0) => cb(err, { size, modifiedMs: Infinity, place: 'here' }))
+    if (!handle.stat) return handle.size((err, size = 0) => cb(err, { size, modifiedMs: Infinity, place: 'here', isNamed: true }))
     handle.stat((err, state) => {
       if (err || !state) return cb(err)
       const { size, modifiedNs, nameCount } = state
       const known = this._nameCount
       this._nameCount = nameCount
       /** @type {FileLook} */
-      const look = { size, modifiedMs: Number(modifiedNs / 1_000_000n), place: 'here' }
+      const look = { size, modifiedMs: Number(modifiedNs / 1_000_000n), place: 'here', isNamed: nameCount !== 0n }
       // To ask for the path at each look would cost as much as the look.
       if (!asksPath && nameCount !== 0n && (known === null || known === nameCount)) return cb(null, look)
       if (!handle.isAt) return cb(null, { ...look, place: nameCount === 0n ? 'gone' : 'here' })

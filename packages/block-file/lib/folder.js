@@ -202,7 +202,8 @@ class Folder {
     /** @type {any} */
     const bound = {
       open: (/** @type {any[]} */ ...args) => this.#open(...args),
-      replacesOpenFiles: inner.replacesOpenFiles
+      replacesOpenFiles: inner.replacesOpenFiles,
+      provesFolder: true
     }
     for (const name of UNCHANGED) if (inner[name]) bound[name] = inner[name].bind(inner)
     for (const [name, count] of Object.entries(OTHERS)) {

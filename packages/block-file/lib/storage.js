@@ -77,6 +77,8 @@ const LOOK_MS = 100
  * @property {(path: string, options: OpenOptions, cb: Callback<StorageHandle>) => void} open  opens a file, and
  *   makes it if the options say so
  * @property {(from: string, to: string, cb: Callback<void>) => void} rename  atomic; within one folder
+ * @property {boolean} [provesFolder]  true if its files are reached through an open folder, so who uses it looks
+ *   whether that was moved
  * @property {boolean} [replacesOpenFiles]  false if no file can be renamed, replaced or removed while it is open, as on
  *   Windows: EPERM, EACCES or EBUSY. `patientStorage` then tries such calls again for a while
  * @property {(path: string, options: OpenOptions) => StorageHandle} [openSync]  throws on failure; never makes the

@@ -10,7 +10,7 @@ const { openCursor } = require('./cursor')
 const { Delivery } = require('./delivery')
 const { hasDropped, readLeft } = require('./dropped')
 const { LagCounter, findAgeMs } = require('./lag')
-const { LogWatch, findNext, isOver, isText } = require('./log-watch')
+const { LogWatch, REPLACED, findNext, isOver, isText } = require('./log-watch')
 const { parseClose, parseDrained, parseOptions } = require('./options')
 const { Progress } = require('./progress')
 const { readPiece } = require('./reading')
@@ -513,7 +513,7 @@ class LogForwarder {
     const { isFatal = () => false } = this.#options.sink
     const error = this.#failure
     const code = /** @type {any} */ (error)?.code
-    const isLogLeft = code === 'ERR_LOG_REPLACED' || (code === 'ERR_LOG_CLOSED' && !this.#isDrained)
+    const isLogLeft = REPLACED.includes(code) || (code === 'ERR_LOG_CLOSED' && !this.#isDrained)
     const isTold = error !== null && (isFatal(error) || isLogLeft)
     if (isTold) this.#reporter.tell({ what: 'stopped', message: `stopped: ${error.message}`, error })
     for (const { reject } of this.#waiting.splice(0)) reject(error ?? closedError('drained', this.#options.name))

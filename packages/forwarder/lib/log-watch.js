@@ -4,7 +4,7 @@
 const { clearInterval, setInterval } = require('node:timers')
 const { onAbort } = require('@millrace/flow')
 
-/** A log says nothing when it is closed, so it is asked so often. */
+/** A log says nothing when it is closed or replaced, so it is asked so often. */
 const LOOK_MS = 1000
 
 /** Whether any program can change what a seq leads to. @param {any} log  loaded */
@@ -12,9 +12,12 @@ function isText ({ supports }) {
   return supports?.uniqueSeqs === false && supports.del === false
 }
 
-/** Whether a log can never be read again. @param {any} err */
+/** Another log, or another copy of this one, has its path. */
+const REPLACED = ['ERR_LOG_REPLACED', 'ERR_FILE_MOVED']
+
+/** Whether nothing more will come of a log. @param {any} err */
 function isOver (err) {
-  return err?.code === 'ERR_LOG_CLOSED' || err?.code === 'ERR_LOG_REPLACED'
+  return err?.code === 'ERR_LOG_CLOSED' || REPLACED.includes(err?.code)
 }
 
 class LogWatch {
@@ -42,7 +45,7 @@ class LogWatch {
   }
 
   async look () {
-    await this.#log.ready().then(() => isText(this.#log) && this.#log.refresh?.()).catch((/** @type {any} */ err) => {
+    await this.#log.ready().then(() => this.#log.refresh?.()).catch((/** @type {any} */ err) => {
       if (!isOver(err) || this.closed !== null) return
       this.closed = err
       this.#onNews()
@@ -52,7 +55,6 @@ class LogWatch {
   /** Finds what another process, which writes the log, has appended so far. A failure is for the reader to notice. */
   async refresh () {
     await this.look()
-    if (this.closed === null) await this.#log.refresh?.().catch(() => {})
   }
 
   /** Whether the log was closed because a log writer is replacing it. */
@@ -76,6 +78,7 @@ async function findNext ({ replacedBy }, signal) {
   return Promise.race([replacedBy, ended]).finally(() => forget())
 }
 
+exports.REPLACED = REPLACED
 exports.isOver = isOver
 exports.isText = isText
 exports.LogWatch = LogWatch

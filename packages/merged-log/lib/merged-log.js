@@ -65,6 +65,8 @@ class Log {
   #watch = null
   /** Why slots cannot be opened. @type {Map<number, LogError>} */
   #failing = new Map()
+  /** Set once a slot leads to another folder: live streams would miss what is there. @type {LogError | null} */
+  #moved = null
   #hasIndex
 
   /** @param {string | URL} givenPath  @param {MergedLogOptions} [options] */
@@ -135,6 +137,24 @@ class Log {
       for (const listener of this.#listeners) rethrowAsync(() => listener(log, slot))
     }
     this.#slots.sort((a, b) => a.slot - b.slot)
+    await this.#findMoved(found)
+  }
+
+  /**
+   * Nothing more comes of a slot whose folder was replaced by another one. One that was removed is missed by nobody.
+   * @param {number[]} found  the slots that are there
+   */
+  async #findMoved (found) {
+    for (const { slot, log } of [...this.#slots]) {
+      if (this.#moved !== null || !found.includes(slot)) continue
+      try {
+        await log.refresh()
+      } catch (/** @type {any} */ err) {
+        if (err.code !== 'ERR_FILE_MOVED') continue
+        this.#moved = err
+        for (const merge of [...this.#merges]) merge.fail(err)
+      }
+    }
   }
 
   /**
@@ -193,6 +213,7 @@ class Log {
   #stream (read) {
     const { timeOf, latenessMs } = this.#options
     const open = (/** @type {Merge} */ merge) => this.#run('stream', undefined, async () => {
+      if (read.live && this.#moved !== null) throw this.#moved
       if (read.live) this.#merges.add(merge)
       // A list of its own: closing empties the other one before the stream looks at it, and a stream without slots ends
       // as if there were no records.

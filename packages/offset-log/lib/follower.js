@@ -25,7 +25,7 @@ const SHORT_READ_COUNT_MAX = 100
 // up once it has not grown for TAIL_MS_MAX.
 const TAIL_POLL_MS = 10
 const TAIL_MS_MAX = 10_000
-// A text file may be renamed, and another one be made: nothing of that changes the old one.
+// A file may be renamed, and another one be made: nothing of that changes the old one.
 const PLACE_POLL_MS = 1000
 
 /**
@@ -61,14 +61,22 @@ class Follower {
   #rewriting = { size: -1, atMs: 0 }
   /** The last records of a file that another one replaces. @type {import('./read/same-log').Mark[]} */
   #marks = []
-  /** Looks for another text file at the path. @type {NodeJS.Timeout | undefined} */
+  /** Looks for another file at the path. @type {NodeJS.Timeout | undefined} */
   #placeTimer
+  /** Whether the next look is for that. */
+  #asksPath = false
 
   /** @param {LogFile} file  loaded */
   constructor (file) {
     this.#file = file
     this._watch = file.blocks.watch((done) => this.refresh(done))
-    if (this.#isOfLines) this.#placeTimer = setInterval(() => this.refresh(() => {}), PLACE_POLL_MS).unref()
+    // Whoever follows a folder looks whether that was moved.
+    if (this.#isOfLines || !file.storage?.provesFolder) {
+      this.#placeTimer = setInterval(() => {
+        this.#asksPath = true
+        this.refresh(() => {})
+      }, PLACE_POLL_MS).unref()
+    }
   }
 
   get #isOfLines () {
@@ -175,7 +183,7 @@ class Follower {
       this.#isQuiet = nowMs - this.#modified.seenMs > QUIET_MS
       if (state.place === 'detached') throw detachedError(blocks.path)
       if (this.#isOfLines) return await this.#lookAtLines(state, isWritten)
-      if (state.place === 'gone' || file.replacement.hasFailed) {
+      if (file.replacement.hasFailed || await this.#isReplaced(state)) {
         await this.#reopen()
       } else if (state.size < file.store.end) {
         await this.#awaitEnd(state.size)
@@ -207,11 +215,23 @@ class Follower {
     this.#tellMayDiffer()
   }
 
+  /**
+   * While the path leads nowhere, the writer may still write the file. Whoever cannot tell looks again later.
+   * @param {import('@millrace/block-file').FileLook} state
+   */
+  async #isReplaced ({ place, isNamed }) {
+    if (place !== 'gone') return false
+    this.#asksPath = true
+    return !isNamed || await isThere(this.#file, '').catch(() => false)
+  }
+
   /** @returns {Promise<import('@millrace/block-file').FileLook>} */
   #readState () {
     const { blocks, store } = this.#file
+    const asksPath = this.#asksPath || this.#isOfLines
+    this.#asksPath = false
     return new Promise((resolve, reject) => {
-      blocks.refresh((err, state) => err || !state ? reject(err) : resolve(state), store.end, this.#isOfLines)
+      blocks.refresh((err, state) => err || !state ? reject(err) : resolve(state), store.end, asksPath)
     })
   }
 
@@ -275,7 +295,7 @@ class Follower {
       // Another failure, such as a disk that does not answer for a moment, says nothing of whose file it is.
       throw isMissing(err) ? goneError(blocks.path, err) : err
     })
-    if (!id?.equals(store.header.id)) throw goneError(blocks.path, new Error('it is another log'))
+    if (!id?.equals(store.header.id)) throw replacedError(blocks.path, 'was replaced by another log')
     let isOpen = !replacement.hasFailed
     if (isOpen) this.#marks = await marksOf(store)
     replacement.holdReads()

@@ -6,7 +6,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { createIndex } = require('@millrace/index')
 const { jsonCodec: codec } = require('@millrace/json-codec')
-const { collect, temporaryFolder, until } = require('@millrace/testkit')
+const { collect, failureOf, newPath, temporaryFolder, until } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 /** A log that was moved below its reader. Something else has its old place. */
@@ -59,5 +59,28 @@ for (const [framing, isIndexed] of CASES) {
     t.equal(await log.count({ where: { path: 'n', equals: 2 } }), 1)
     t.deepEqual(await collect(log.stream({ seqs: false })), await collect(writer.stream({ seqs: false })))
     await writer.close()
+  })
+}
+
+for (const [framing, code] of [['checked', 'ERR_LOG_REPLACED'], ['lines', 'ERR_LOG_REPLACED'], ['offset48', 'ERR_LOG_CORRUPT']]) {
+  tape(`reader moved: ${framing}: once another log has the name of a file that was renamed, a live stream ends: it waited forever`, async (t) => {
+    const file = newPath('log')
+    const append = async (n) => {
+      const log = OffsetLog(file, { codec, framing })
+      await log.append({ n })
+      await log.close()
+    }
+    await append(0)
+    const log = OffsetLog(file, { flags: 'r', codec, framing })
+    const got = []
+    const reading = failureOf(async () => {
+      for await (const value of log.stream({ live: true, seqs: false })) got.push(value)
+    })
+    await until(() => got.length === 1)
+    fs.renameSync(file, `${file}.away`)
+    await append(1)
+    t.equal((await reading)?.code, code)
+    t.equal((await failureOf(() => log.refresh()))?.code, code)
+    await log.close()
   })
 }

@@ -372,6 +372,8 @@ async function finishKept (folder, options, listing) {
 const SUMS = 'sums'
 /** Files that are being made, were not removed yet, or mean nothing beside the lock of the folder. */
 const DISPOSABLE = /(^|\.)new$|^(gz|zst|lock)$/
+/** The same of the newest segment, which is open: what an append without waiting had begun. */
+const BEGUN = 'sums.now.new'
 
 /**
  * Removes what a crash has left beside the segments. What a segment needs, and copies of torn ends, stay.
@@ -379,7 +381,7 @@ const DISPOSABLE = /(^|\.)new$|^(gz|zst|lock)$/
  */
 async function cleanUp (folder, options, { segments, beside: all }) {
   const newest = segments[segments.length - 1].name
-  const beside = all.filter(({ of, suffix }) => of !== newest && !suffix.startsWith('cut-'))
+  const beside = all.filter(({ of, suffix }) => (of !== newest || suffix === BEGUN) && !suffix.startsWith('cut-'))
   if (beside.length === 0) return
   const names = new Set(segments.map(({ name }) => name))
   const plain = new Set(segments.filter(({ format }) => format === null).map(({ name }) => name))

@@ -416,6 +416,21 @@ tape('lines: what a kill left of a segment that was being removed is read, and r
   await last.close()
 })
 
+tape('lines: what a kill left of sums that were being made without waiting is removed by the next open, also beside the newest segment', async (t) => {
+  const folder = newPath('logs')
+  const log = openLines(folder)
+  await log.append({ n: 0 })
+  await log.roll()
+  await log.append({ n: 1 })
+  await log.close()
+  const before = fs.readdirSync(folder).sort()
+  for (const name of segmentFiles(folder)) fs.writeFileSync(path.join(folder, `${name}.sums.now.new`), Buffer.alloc(99))
+  const again = openLines(folder)
+  await again.ready()
+  await again.close()
+  t.deepEqual(fs.readdirSync(folder).sort(), before)
+})
+
 tape('lines: readers know the id, and an epoch that rises with each segment', async (t) => {
   const folder = newPath('logs')
   const { log } = await fill(folder)

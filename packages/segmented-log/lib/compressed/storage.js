@@ -276,8 +276,9 @@ function createPlainStorage (storage = fileStorage) {
     toCallback(watching, cb)
   }
 
+  const { replacesOpenFiles, provesFolder } = storage
   /** @type {any} */
-  const plain = { open: callbackify(open), replacesOpenFiles: storage.replacesOpenFiles }
+  const plain = { open: callbackify(open), replacesOpenFiles, provesFolder }
   for (const name of UNCHANGED) if (storage[name]) plain[name] = /** @type {Function} */ (storage[name]).bind(storage)
   if (storage.watch) plain.watch = watch
   return plain
