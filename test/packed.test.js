@@ -90,6 +90,24 @@ tape('packed: every entry exports what its source exports', (t) => {
   t.end()
 })
 
+tape('packed: what an entry loads needs no require for modules of Node.js: a bundle of ES modules has none, and that of millrace failed', (t) => {
+  for (const name of names) {
+    const folder = path.join(staged, 'packages', name)
+    const files = new Set(Object.values(readManifest(folder).exports).map((target) => target.default ?? target).filter((file) => file.endsWith('.js')))
+    const asking = []
+    for (const file of files) {
+      const text = fs.readFileSync(path.join(folder, file), 'utf8')
+      if (/\brequire\('node:/.test(text)) asking.push(file)
+      for (const [, target] of text.matchAll(/\brequire\('(\.[^']+)'\)/g)) {
+        const found = path.posix.join(path.posix.dirname(file), target)
+        if (!found.endsWith('.json')) files.add(found.endsWith('.js') ? found : `${found}.js`)
+      }
+    }
+    t.deepEqual(asking, [], `${name}: ${files.size} files`)
+  }
+  t.end()
+})
+
 tape('packed: the licence, no path of this machine, and no link that leads nowhere', (t) => {
   const places = [root, os.tmpdir(), os.homedir()].filter((place) => place.length > 1)
   for (const [name, { name: specifier }] of manifests) {

@@ -62,6 +62,26 @@ function bundlePackage (folder, manifest) {
 }
 
 /**
+ * Of a package with a command, which reads files of its folder: only what its exports load goes into `dist`, and the
+ * rest stays where it is.
+ * @param {string} folder  of a package; gets the folder `dist`
+ * @param {any} manifest  of it
+ * @returns {any}  the manifest that goes with `dist`
+ */
+function bundleExports (folder, manifest) {
+  const files = new Set([path.posix.normalize(manifest.main)])
+  for (const name of files) {
+    const { imports } = parseSource(name, fs.readFileSync(path.join(folder, name), 'utf8'))
+    for (const { specifier } of imports) {
+      const target = targetOf(name, specifier)
+      if (target !== null) files.add(target)
+    }
+  }
+  const { files: added, ...moved } = bundlePackage(folder, { ...manifest, files: [...files] })
+  return { ...moved, files: [...new Set([...manifest.files, ...added])].filter((file) => file !== manifest.main) }
+}
+
+/**
  * @param {string} folder
  * @param {string[]} files  of the manifest
  * @returns {Map<string, Source>}
@@ -227,3 +247,4 @@ function moveManifest (manifest) {
 }
 
 exports.bundlePackage = bundlePackage
+exports.bundleExports = bundleExports

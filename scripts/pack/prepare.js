@@ -7,7 +7,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { emitTypes } = require('../emit-types')
 const { listDocuments } = require('../pages')
-const { bundlePackage } = require('./bundle')
+const { bundleExports, bundlePackage } = require('./bundle')
 const { linksOf, rewriteLinks } = require('./links')
 
 const root = path.join(__dirname, '..', '..')
@@ -37,8 +37,8 @@ function preparePackage (name, folder) {
   fs.copyFileSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'))
   const markdown = fs.readFileSync(path.join(folder, 'README.md'), 'utf8')
   replaceFile(folder, 'README.md', rewriteLinks(markdown, readme, edition))
-  // A command reads files of its folder, and loads two modules with `require`.
-  if (!manifest.bin) replaceFile(folder, 'package.json', `${JSON.stringify(bundlePackage(folder, manifest), null, 2)}\n`)
+  const bundled = (manifest.bin ? bundleExports : bundlePackage)(folder, manifest)
+  replaceFile(folder, 'package.json', `${JSON.stringify(bundled, null, 2)}\n`)
   for (const file of documents) {
     const target = path.join(folder, file)
     fs.mkdirSync(path.dirname(target), { recursive: true })

@@ -4,7 +4,7 @@
 import { binaryCodec } from '@millrace/binary-codec'
 import { jsonCodec } from '@millrace/json-codec'
 import { OffsetLog } from '@millrace/offset-log'
-import { verify } from '@millrace/repair'
+import { verify } from 'millrace'
 
 async function main () {
   const [file] = process.argv.slice(2)
