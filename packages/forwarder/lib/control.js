@@ -4,7 +4,7 @@
 const { performance } = require('node:perf_hooks')
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers')
 const { timerMs } = require('@millrace/errors')
-const { createObservable } = require('@millrace/flow')
+const { createObservable, onAbort } = require('@millrace/flow')
 const { classify, delayOf } = require('./outcomes')
 
 /**
@@ -112,6 +112,17 @@ class Control {
     // A process that closes a forwarder waits for it.
     this.#deadline = setTimeout(() => this.end(), timerMs(drainMs))
     this.poke()
+  }
+
+  /** Waits for something, but not when all is over. @param {Promise<unknown>} waiting  may fail */
+  async unlessOver (waiting) {
+    let forget = () => {}
+    const over = new Promise((resolve) => {
+      if (this.isOver) resolve(undefined)
+      else forget = onAbort(this.signal, () => resolve(undefined))
+    })
+    await Promise.race([over, waiting]).catch(() => {})
+    forget()
   }
 
   /** Begins nothing more, and aborts what is in progress. */

@@ -187,6 +187,8 @@ class LogForwarder {
    */
   async close (options = {}) {
     this.#control.close(parseClose(options))
+    // One that has time to drain may not have begun.
+    await this.#control.unlessOver(this.ready())
     await toPromise((cb) => this.#lifecycle.close((done) => this.#shutDown().then(() => done(null), done), cb))
     return { isDrained: this.#isDrained }
   }

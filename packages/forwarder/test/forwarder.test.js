@@ -176,6 +176,28 @@ tape('close: with drain it goes on until all is sent, or the time is over', asyn
   await log.close()
 })
 
+tape('close: with drain it sends all also if it is called before the cursor is open', async (t) => {
+  const log = makeLog()
+  await fill(log, 5)
+  const sink = createCollector()
+  t.deepEqual(await forward(log, { sink }).close({ drain: 60_000 }), { isDrained: true })
+  t.deepEqual(sink.all, range(0, 5))
+  await fill(log, 5, 5)
+  const twice = forward(log, { sink })
+  const answers = await Promise.all([twice.close({ drain: 60_000 }), twice.close({ drain: 60_000 })])
+  t.deepEqual([answers.at(-1), sink.all], [{ isDrained: true }, range(0, 10)])
+  await fill(log, 5, 10)
+  const held = forward(log, { sink })
+  await held.ready()
+  t.deepEqual(await forward(log, { sink }).close({ drain: 60_000 }), { isDrained: false }, 'one that cannot open')
+  t.deepEqual(await held.close({ drain: 60_000 }), { isDrained: true })
+  const cut = forward(log, { sink })
+  const [waiting] = [cut.close({ drain: 60_000 }), cut.close()]
+  await waiting
+  t.deepEqual(sink.all, range(0, 15))
+  await log.close()
+})
+
 tape('lag: records, bytes and age behind, exact without a sink that works', async (t) => {
   const log = makeLog()
   const aMinuteAgo = Date.now() - 60_000
