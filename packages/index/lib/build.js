@@ -6,6 +6,7 @@
 const { KEY_WORK, writeKeys } = require('./block-keys')
 const { ENTRY_WORK, mergeKeys } = require('./merge-keys')
 const { openRun } = require('./run')
+const { RunFiles } = require('./run-files')
 const { RunPages } = require('./run-pages')
 const { DOUBLE_SIZE, checkOrder } = require('./run-format')
 const { ValueWriter } = require('./run-writer')
@@ -148,10 +149,11 @@ async function writeMerged (writer, runs) {
 async function writeMergedFiles (writer, storage, folder, names, cachedPages) {
   // While runs are merged, their pages are read once.
   const cache = new RunPages(Math.min(MERGE_PAGES, cachedPages))
+  const files = new RunFiles(storage, folder)
   /** @type {Run[]} */
   const runs = []
   try {
-    for (const name of names) runs.push(await openRun(storage, folder, name, cache))
+    for (const name of names) runs.push(await openRun(files, name, cache))
     return await writeMerged(writer, runs)
   } finally {
     for (const run of runs) await run.close()

@@ -3,7 +3,7 @@
 
 const { Block } = require('./block')
 const { Parts } = require('./parts')
-const { DamagedRun } = require('./run-format')
+const { DamagedRun, UnreadRun } = require('./run-format')
 const { countInRun, findInBlock } = require('./search')
 const { Passing } = require('./sieve')
 
@@ -58,6 +58,7 @@ function countInSegment (sought, segment, cover, range) {
     const { sure, unsure } = countInRun(segment, cover, wanted)
     return unsure.length > UNSURE_MAX ? null : { sure, unsure: unsure.map((ordinal) => segment.seqOf(ordinal)) }
   } catch (err) {
+    if (err instanceof UnreadRun) return null
     if (!(err instanceof DamagedRun) || segment instanceof Block) throw err
     sought.onDamaged(segment, err)
     return null

@@ -2,7 +2,7 @@
 // What an index would do for a filter: for people who ask why a query is slow.
 
 const { Block } = require('./block')
-const { DamagedRun } = require('./run-format')
+const { DamagedRun, UnreadRun } = require('./run-format')
 const { Run } = require('./run')
 const { findInBlock, findInRun, isSelective } = require('./search')
 const { showPath } = require('./paths')
@@ -83,6 +83,7 @@ function countCandidates (sought, segment, cover) {
     const { count, expected } = findInRun(segment, cover)
     return isSelective(expected + segment.odd.length, segment.records) ? count + segment.odd.length : null
   } catch (err) {
+    if (err instanceof UnreadRun) return null
     if (!(err instanceof DamagedRun)) throw err
     sought.onDamaged(segment, err)
     return null

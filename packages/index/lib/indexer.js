@@ -9,6 +9,7 @@ const { fillBlock } = require('./fill')
 const { Hasher, createKey } = require('./hash')
 const { NotedKeys } = require('./noted-keys')
 const { Run } = require('./run')
+const { DamagedRun, UnreadRun } = require('./run-format')
 
 /** Of hashes that the sieve gets. */
 const SIFT_STEP = 4096
@@ -355,7 +356,11 @@ class Indexer {
     const run = this.coverage.runs.find(({ losses }) => losses === 'asked')
     if (run === undefined) return false
     run.losses = 'some'
-    const isClean = await this.#folder.isStillClean(run)
+    const isClean = await this.#folder.isStillClean(run).catch((err) => {
+      if (err instanceof DamagedRun) this.remove([run])
+      else if (!(err instanceof UnreadRun)) throw err
+      return false
+    })
     // What is deleted meanwhile may be in it.
     if (isClean && this.#isCurrent(generation) && lossCount === this.#lossCount) run.losses = 'none'
     return true

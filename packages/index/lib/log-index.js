@@ -11,6 +11,8 @@ const { Indexer } = require('./indexer')
 const { Pace } = require('./pace')
 const { Parts } = require('./parts')
 const { RecentKeys } = require('./recent-keys')
+const { GoneRun } = require('./run-format')
+const { OPEN_RUNS } = require('./run-files')
 const { CACHED_PAGES } = require('./run-pages')
 const { IDLE_BEATS_MAX, RemoteBuilder, SILENCE_MS } = require('./remote-builder')
 const { RunFolder } = require('./run-folder')
@@ -24,7 +26,7 @@ const FAN_OUT = 8
 /** By default. */
 const TUNING = {
   hashBits: 32, recordsMax: RECORDS_MAX, fanOut: FAN_OUT, waitMs: WAIT_MS, keepsUp: true, sieveRunsMin: RUNS_MIN,
-  cachedPages: CACHED_PAGES, silenceMs: SILENCE_MS, idleBeatsMax: IDLE_BEATS_MAX
+  cachedPages: CACHED_PAGES, openRuns: OPEN_RUNS, silenceMs: SILENCE_MS, idleBeatsMax: IDLE_BEATS_MAX
 }
 
 /**
@@ -68,6 +70,7 @@ const TUNING = {
  *   is kept in memory. For programs that read once
  * @property {number} [sieveRunsMin]  with fewer runs each of them is looked into
  * @property {number} [cachedPages]  how many pages of all runs are in memory
+ * @property {number} [openRuns]  how many run files stay open
  * @property {Pace} [pace]  of the background work
  * @property {number} [silenceMs]  after which a builder that does not answer is given up
  * @property {number} [idleBeatsMax]  how often a builder may say that it is alive before it gets further; once a second
@@ -182,7 +185,7 @@ class LogIndex {
     let { hasher } = this.#indexer
     return {
       coverage: this.#indexer.coverage,
-      onDamaged: (/** @type {import('./run').Run} */ run) => this.#noteDamaged(run),
+      onDamaged: (/** @type {import('./run').Run} */ run, /** @type {Error} */ err) => this.#noteDamaged(run, err),
       onDoubted: (/** @type {import('./run').Run} */ run) => this.#noteDoubted(run),
       cover: () => {
         if (covering === null || hasher !== this.#indexer.hasher) {
@@ -202,9 +205,15 @@ class LogIndex {
     return { from: Math.max(start, from ?? start), to: Math.min(end, to ?? end), reverse }
   }
 
-  /** @param {import('./run').Run} run  whose file is not what was written: its range is scanned, and built again */
-  #noteDamaged (run) {
+  /**
+   * @param {import('./run').Run} run  whose file is gone, or not what was written. Its range is
+   *   scanned, and built again
+   * @param {Error} err
+   */
+  #noteDamaged (run, err) {
     this.#indexer.remove([run])
+    // The writer of the log has merged it, or removed it with its records.
+    if (err instanceof GoneRun) this.#upkeep.lookSoon()
     this.#upkeep.wake(0)
   }
 

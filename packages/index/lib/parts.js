@@ -3,7 +3,7 @@
 // order of the read. Runs may come and go meanwhile: after such a change it looks again from where it is.
 
 const { Block } = require('./block')
-const { DamagedRun } = require('./run-format')
+const { DamagedRun, UnreadRun } = require('./run-format')
 const { Run } = require('./run')
 const { findInBlock, findInRun, isSelective, ordinalsOf } = require('./search')
 const { Passing } = require('./sieve')
@@ -108,6 +108,10 @@ class Parts {
         this.#pass(seq)
       }
     } catch (err) {
+      if (err instanceof UnreadRun) {
+        this.#piece = new Piece(piece.end, null, null)
+        return
+      }
       if (!(err instanceof DamagedRun) || piece.run === null) throw err
       this.#piece = null
       this.#sought.onDamaged(piece.run, err)
@@ -160,6 +164,8 @@ class Parts {
         const ordinals = this.#ordinalsInRun(segment, cover)
         if (ordinals !== null) this.#piece = new Piece(end, ordinals, segment)
       } catch (err) {
+        // This read scans what cannot be read now.
+        if (err instanceof UnreadRun) return this.#piece
         if (!(err instanceof DamagedRun)) throw err
         this.#sought.onDamaged(segment, err)
         return this.#locate()

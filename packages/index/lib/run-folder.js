@@ -7,6 +7,7 @@ const { writeBlock, writeMergedFiles } = require('./build')
 const { ColdPace } = require('./pace')
 const { DamagedRun, MISSING, RUN_NAME, RUN_SIZE_MAX, UNFINISHED_NAME, UNREADABLE } = require('./run-format')
 const { openRun } = require('./run')
+const { RunFiles } = require('./run-files')
 const { RunPages } = require('./run-pages')
 const { isRunFile } = require('./run-list')
 const { writeContent, writeRunFile } = require('./run-writer')
@@ -29,6 +30,7 @@ class RunFolder {
   /** Whether the next merge is not the builder's. */
   #mergesHere = false
   #cache
+  #files
   /** Of blocks that are written here. */
   #pace
   /** Names of files that can go. @type {Set<string>} */
@@ -49,6 +51,7 @@ class RunFolder {
     this.#tuning = tuning
     this.#pace = new ColdPace(tuning.pace)
     this.#cache = new RunPages(tuning.cachedPages)
+    this.#files = new RunFiles(host.storage, host.folder, tuning.openRuns)
   }
 
   /**
@@ -94,7 +97,7 @@ class RunFolder {
     /** @type {Run | null} */
     let run = null
     try {
-      run = await openRun(this.#host.storage, this.#host.folder, name, this.#cache)
+      run = await openRun(this.#files, name, this.#cache)
       if (await this.#whyNot(run) !== null) {
         await run.close()
         return null
@@ -165,7 +168,7 @@ class RunFolder {
     const found = []
     for (const name of (await this.#list()).filter((name) => RUN_NAME.test(name))) {
       try {
-        const run = await openRun(this.#host.storage, this.#host.folder, name, new RunPages(1))
+        const run = await openRun(this.#files, name, new RunPages(1))
         found.push({ name, why: await this.#whyNot(run).finally(() => run.close()) })
       } catch (/** @type {any} */ err) {
         if (MISSING.includes(err.code)) continue
@@ -281,7 +284,7 @@ class RunFolder {
     const isStillRight = async () => isCurrent() && await this.#host.proof(last) === proof
     const writeKnown = (/** @type {string} */ file) => write(file, known)
     const name = await writeRunFile(storage, folder, findFile(), { from, to }, writeKnown, isStillRight)
-    return name === null ? null : await openRun(storage, folder, name, this.#cache)
+    return name === null ? null : await openRun(this.#files, name, this.#cache)
   }
 
   /**

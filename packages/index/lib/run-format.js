@@ -89,6 +89,12 @@ function headSizeOf ({ hasIds }) {
 /** A page that is not what was written. */
 class DamagedRun extends Error {}
 
+/** A file that was removed. */
+class GoneRun extends DamagedRun {}
+
+/** A file that cannot be read now, as when too many are open. It may be read later. */
+class UnreadRun extends Error {}
+
 /**
  * What is read of a run must be above what was before it.
  * @type {(before: number, value: number, end: number) => void}
@@ -112,5 +118,7 @@ exports.UNFINISHED_NAME = UNFINISHED_NAME
 exports.FOOTER_SIZE_MAX = FOOTER_SIZE_MAX
 exports.RUN_SIZE_MAX = RUN_SIZE_MAX
 exports.DamagedRun = DamagedRun
+exports.GoneRun = GoneRun
+exports.UnreadRun = UnreadRun
 exports.checkOrder = checkOrder
 exports.headSizeOf = headSizeOf

@@ -6,6 +6,7 @@ const { listFiles, removeFiles } = require('@millrace/block-file')
 const { parsePaths } = require('./paths')
 const { DamagedRun, MISSING, RUN_NAME, UNFINISHED_NAME, UNREADABLE } = require('./run-format')
 const { openRun } = require('./run')
+const { RunFiles } = require('./run-files')
 const { RunPages } = require('./run-pages')
 
 /**
@@ -44,7 +45,7 @@ async function listRuns (storage, folder) {
 /** @type {(storage: Storage, folder: string, name: string) => Promise<RunInfo | null>} */
 async function readRun (storage, folder, name) {
   try {
-    const run = await openRun(storage, folder, name, new RunPages(1))
+    const run = await openRun(new RunFiles(storage, folder), name, new RunPages(1))
     await run.close()
     const { from, to, records, size, footer: { codec, keys, numbers, times } } = run
     const values = keys.map(({ count }, slot) => count + (numbers[slot]?.count ?? 0) + (times[slot]?.count ?? 0))

@@ -1,8 +1,7 @@
 'use strict'
 // A run file that is open: what it covers, and its keys and values, read by pages that are checked.
 
-const path = require('node:path')
-const { readWhole, readWholeSync } = require('@millrace/block-file')
+const { readWhole } = require('@millrace/block-file')
 const { promisesOf, toPromise } = require('@millrace/flow')
 const { crc32 } = require('@millrace/framing')
 const { PostingList } = require('./posting-list')
@@ -28,11 +27,11 @@ const WORD_BITS = 32
 const READ = Buffer.allocUnsafeSlow(HASHES_AT_ONCE * KEY_SIZE_MAX + PAGE_SIZE)
 
 /**
+ * @typedef {import('./run-files').RunFile} RunFile
  * @typedef {import('./run-format').Footer} Footer
  * @typedef {{ shorts: Uint32Array, places: Uint32Array, sizes: Uint32Array }} Fences  `sizes`: of references
  * @typedef {import('./run-format').KeySection} KeySection
  * @typedef {import('./run-format').ValueSection} ValueSection
- * @typedef {import('@millrace/block-file').Storage} Storage
  * @typedef {import('@millrace/block-file').StorageHandle} StorageHandle
  */
 
@@ -57,9 +56,12 @@ class KeyCursor {
   }
 }
 
-/** A run. What reads it throws DamagedRun if a page is not what was written. */
+/**
+ * A run. What reads it throws DamagedRun if a page is not what was written, GoneRun if the file was removed, and
+ * UnreadRun if it cannot be read now.
+ */
 class Run {
-  #handle
+  #file
   #checksums
   #cache
   /** Of its pages in the cache; 0 if one is not there. None before the first one. */
@@ -71,17 +73,16 @@ class Run {
   #seqs
 
   /**
-   * @param {string} name  of the file
+   * @param {RunFile} file
    * @param {number} size  of the file
-   * @param {StorageHandle} handle
    * @param {Footer} footer
    * @param {Buffer} checksums
    * @param {import('./run-pages').RunPages} cache
    */
-  constructor (name, size, handle, footer, checksums, cache) {
-    this.name = name
+  constructor (file, size, footer, checksums, cache) {
+    this.#file = file
+    this.name = file.name
     this.size = size
-    this.#handle = handle
     this.footer = footer
     this.#checksums = checksums
     this.#cache = cache
@@ -128,7 +129,7 @@ class Run {
 
   /** @type {(index: number, target: Buffer) => void} as many as `target` has room for */
   #readPages (index, target) {
-    const size = readWholeSync(this.#handle, target, index * PAGE_SIZE)
+    const size = this.#file.readSync(target, index * PAGE_SIZE)
     for (let at = 0, page = index; at < target.length; at += PAGE_SIZE, page++) {
       if (size < at + PAGE_SIZE) throw new DamagedRun(`page ${page} is cut off`)
       const sum = crc32(target.subarray(at, at + PAGE_SIZE))
@@ -388,7 +389,7 @@ class Run {
     if (!this.isOpen) return
     this.isOpen = false
     this.#places.fill(0)
-    await promisesOf(this.#handle).close().catch(() => {})
+    await this.#file.close()
   }
 }
 
@@ -412,16 +413,14 @@ function findGroup (shorts, short) {
 }
 
 /**
- * @param {Storage} storage
- * @param {string} folder
+ * @param {import('./run-files').RunFiles} files
  * @param {string} name
  * @param {import('./run-pages').RunPages} cache
  * @returns {Promise<Run>}
  * @throws {DamagedRun} if the file is not as it was written
  */
-async function openRun (storage, folder, name, cache) {
-  const handle = await promisesOf(storage).open(path.join(folder, name), { flags: 'r', createFolder: false })
-  try {
+function openRun (files, name, cache) {
+  return files.open(name, async (file, handle) => {
     const size = await promisesOf(handle).size()
     const trailer = await readAt(handle, size - TRAILER_SIZE, TRAILER_SIZE)
     const footerSize = trailer.readUInt32LE(0)
@@ -433,11 +432,8 @@ async function openRun (storage, folder, name, cache) {
     const checksums = await readAt(handle, footer.dataSize, footer.dataSize / PAGE_SIZE * WORD_SIZE)
     if (crc32(checksums) !== footer.checksum) throw new DamagedRun('its checksums are damaged')
     if (footer.dataSize + checksums.length + footerSize + TRAILER_SIZE !== size) throw new DamagedRun('it has another size')
-    return new Run(name, size, handle, footer, checksums, cache)
-  } catch (err) {
-    await promisesOf(handle).close().catch(() => {})
-    throw err
-  }
+    return new Run(file, size, footer, checksums, cache)
+  })
 }
 
 /** @type {(handle: StorageHandle, position: number, size: number) => Promise<Buffer>} */

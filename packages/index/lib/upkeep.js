@@ -77,6 +77,11 @@ class Upkeep {
     if (this.#host.isReadOnly) await this.#loads.run(async () => { if (!this.#isEnded) await this.#load() })
   }
 
+  /** What the writer has made is taken in the next pass. */
+  lookSoon () {
+    this.#loadedMs = -Infinity
+  }
+
   /** Why no runs are written; null while they are. */
   get failure () {
     return this.#failure

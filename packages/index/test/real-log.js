@@ -154,7 +154,8 @@ function createState (random, kind = random(KINDS.length), isOdd = false) {
     hashBits: random(2) === 0 ? 8 : 32,
     waitMs: random(5),
     sieveRunsMin: random(4),
-    cachedPages: 1 + random(100)
+    cachedPages: 1 + random(100),
+    openRuns: [1, 3, 128][random(3)]
   }
   const paths = makers.allPaths
   const hasBuilder = random(2) === 0

@@ -2,13 +2,14 @@
 // The keys of a path in a run file: with and without ids, and with references of each size.
 
 const fs = require('node:fs')
+const path = require('node:path')
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
-const { promisesOf } = require('@millrace/flow')
 const { createRandom, inQuickRuns, newPath } = require('@millrace/testkit')
 const { mergeKeys } = require('../lib/merge-keys')
 const { Pace } = require('../lib/pace')
 const { HASHES_AT_ONCE, KeyCursor, Run } = require('../lib/run')
+const { RunFiles } = require('../lib/run-files')
 const { RunPages } = require('../lib/run-pages')
 const { KeyWriter, writeContent } = require('../lib/run-writer')
 const { takeApart } = require('./run-bytes')
@@ -53,9 +54,10 @@ async function writeRun (records, write) {
   })
   const bytes = fs.readFileSync(file)
   const { footer } = takeApart(bytes)
-  const handle = await promisesOf(fileStorage).open(file, { flags: 'r', createFolder: false })
   const checksums = bytes.subarray(footer.dataSize)
-  return new Run('run', bytes.length, handle, { ...footer, records }, checksums, new RunPages(3))
+  return await new RunFiles(fileStorage, path.dirname(file)).open('run', async (file) => {
+    return new Run(file, bytes.length, { ...footer, records }, checksums, new RunPages(3))
+  })
 }
 
 /** What was found, as the key that was written. */

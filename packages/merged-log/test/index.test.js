@@ -15,7 +15,8 @@ const ROUND_COUNT = inQuickRuns(200, 50)
 const STEP_COUNT = 14
 const SLOT_COUNT_MAX = 3
 const PATHS = ['type', 'user', { path: 'time', range: true }]
-const createSmallIndex = (paths = PATHS) => createIndex(paths, { tuning: { recordsMax: 50, fanOut: 4, waitMs: 1 } })
+const TUNING = { recordsMax: 50, fanOut: 4, waitMs: 1, openRuns: 2, cachedPages: 10 }
+const createSmallIndex = (paths = PATHS) => createIndex(paths, { tuning: TUNING })
 
 /** Of the slot. */
 const runFiles = (folder, slot) => fs.readdirSync(path.join(folder, String(slot), 'index')).filter((name) => name.endsWith('.run'))

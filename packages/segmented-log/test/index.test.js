@@ -206,7 +206,8 @@ function createState (random, strangers, tally) {
     ...framing === 'checked' && random(3) === 0 && { maxCount: 1 + random(4), keep: { where: KEEP } }
   }
   const recordsMax = [20, 100, 32_768][random(3)]
-  const tuning = { recordsMax, fanOut: 2 + random(4), hashBits: random(2) === 0 ? 8 : 32, waitMs: random(5) }
+  const [hashBits, openRuns, cachedPages] = [random(2) === 0 ? 8 : 32, [1, 3, 128][random(3)], 1 + random(30)]
+  const tuning = { recordsMax, fanOut: 2 + random(4), hashBits, waitMs: random(5), openRuns, cachedPages }
   const state = {
     folder: newPath('logs'),
     options,
