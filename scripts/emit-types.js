@@ -19,6 +19,8 @@ const NODE_REFERENCE = '/// <reference types="node" />\n'
 const INSIDES = /import\("(@millrace\/[^"/]+)\/lib\/[^"]+"\)\.(\w+)/g
 // Older compilers, and older types of Node.js, know these without a parameter only.
 const PARAMETERS = /\b(Buffer|DataView|\w+Array)<ArrayBuffer(?:Like)?>/g
+// Newer types of Node.js refuse the parameter that older ones give it by default.
+const EVENTS = /\bEventEmitter<\[never\]>/g
 
 /**
  * @param {string[]} names  of packages
@@ -80,7 +82,7 @@ function hidePrivateMembers (context) {
 
 /** @param {string} text */
 function finish (text) {
-  const plain = text.replace(PARAMETERS, '$1').replace(INSIDES, 'import("$1").$2')
+  const plain = text.replace(PARAMETERS, '$1').replace(EVENTS, 'EventEmitter').replace(INSIDES, 'import("$1").$2')
   return NODE_NAMES.test(plain.replace(/\/\*[\s\S]*?\*\//g, '')) ? NODE_REFERENCE + plain : plain
 }
 
