@@ -476,18 +476,31 @@ function syncFolderSync (folder) {
   }
 }
 
+/** A drive of Windows has one letter. */
+const ADDRESS = /^(?:(file):\/|[a-z][a-z\d+.-]+:\/\/)/i
+
 // What a path means. A URL becomes a path. A relative path is resolved when it is given. Symlinks are followed to where
 // the file is, or would be created.
 
 /**
  * Other values are checked later.
  * @type {(filePath: unknown, storage?: Storage) => any}
- * @throws {TypeError} ERR_INVALID_ARGUMENT for a URL that does not name a file
+ * @throws {TypeError} ERR_INVALID_ARGUMENT for a URL that does not name a file, and for the text of a URL
  */
 function resolvePath (filePath, storage = exports.fileStorage) {
   if (filePath instanceof URL) return pathOf(filePath)
   const isPath = typeof filePath === 'string' && filePath !== ''
-  return isPath && typeof storage?.toAbsolute === 'function' ? storage.toAbsolute(filePath) : filePath
+  if (!isPath || typeof storage?.toAbsolute !== 'function') return filePath
+  refuseAddress(filePath)
+  return storage.toAbsolute(filePath)
+}
+
+/** As a path, it would lead into a folder that is called `file:`. @param {string} text */
+function refuseAddress (text) {
+  const [address, ofFile] = ADDRESS.exec(text) ?? []
+  if (address === undefined) return
+  const advice = ofFile ? 'pass a URL object, as new URL(text), or fileURLToPath(text)' : 'pass a path'
+  throw misuse(`expected a path, got the text of a URL, ${reasonOf(text)}; ${advice}, or write ./ before it if that is its name`)
 }
 
 /**

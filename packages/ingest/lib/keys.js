@@ -6,7 +6,7 @@ const crypto = require('node:crypto')
 const fs = require('node:fs/promises')
 const path = require('node:path')
 const { clearTimeout, setTimeout } = require('node:timers')
-const { fileStorage, readWhole } = require('@millrace/block-file')
+const { fileStorage, readWhole, resolvePath } = require('@millrace/block-file')
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { promisesOf, toPromise } = require('@millrace/flow')
 
@@ -239,6 +239,7 @@ async function listKeys (file) {
 async function readKeys (file) {
   // A number would be an open file.
   if (typeof file !== 'string') throw misuse(`expected the path of a file of keys, got ${reasonOf(file)}`)
+  resolvePath(file)
   let text
   try {
     text = await fs.readFile(file, 'utf8')
@@ -296,7 +297,7 @@ function isText (value) {
 
 /** @type {(file: string, change: (keys: Key[]) => Key[]) => Promise<void>} */
 async function changeKeys (file, change) {
-  const folder = path.dirname(file)
+  const folder = path.dirname(resolvePath(file))
   fileStorage.makeFolderSync?.(file)
   // While it exists, nobody else changes the keys.
   const next = `${file}.new`

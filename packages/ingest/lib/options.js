@@ -2,8 +2,7 @@
 // Checks the options, and says what holds without them.
 
 const path = require('node:path')
-const { fileURLToPath } = require('node:url')
-const { fileStorage, parseFileMode, withFileMode } = require('@millrace/block-file')
+const { fileStorage, parseFileMode, resolvePath, withFileMode } = require('@millrace/block-file')
 const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { parseIndexes } = require('./indexes')
 
@@ -186,7 +185,7 @@ function parseOptions (options) {
     onReport,
     requireKeys,
     limits,
-    keysFile: keysFile ?? path.join(folder, 'keys.json'),
+    keysFile: resolvePath(keysFile) ?? path.join(folder, 'keys.json'),
     ...checkNumbers('ingest', { bufferMs, openLogs, cache })
   }
 }
@@ -206,7 +205,7 @@ function parseStorage ({ storage = fileStorage, mode }) {
 
 /** @param {unknown} folder */
 function parseFolder (folder) {
-  const text = folder instanceof URL ? fileURLToPath(folder) : folder
+  const text = resolvePath(folder)
   if (typeof text !== 'string' || text === '') throw misuse(`ingest: folder must be a path, got ${reasonOf(folder)}`)
   return path.resolve(text)
 }

@@ -44,6 +44,7 @@ const WORDS = [
   [/, or say framing: "checked"/, ''],
   [/close it there, or open it with flags "r"/, 'close it there; to read the log needs no lock'],
   [/\baccept takes the file/, 'millrace repair --accept takes the file'],
+  [/; pass a (?:URL object|path), .*if that is its name/, '; give the path'],
   [/begin anew with resume: false/, 'remove it, and run the command again']
 ]
 

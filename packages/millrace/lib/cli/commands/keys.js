@@ -1,6 +1,7 @@
 'use strict'
 
 const path = require('node:path')
+const { resolvePath } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { loadPackage } = require('../packages')
@@ -29,7 +30,7 @@ exports.command = {
   ],
   async run ({ args: { action, dir, id }, options, shell }) {
     const { createKey, listKeys, revokeKey } = loadPackage('@millrace/ingest', 'millrace keys')
-    const file = path.join(dir, 'keys.json')
+    const file = path.join(resolvePath(dir), 'keys.json')
     if (action === 'create') {
       const { scope: scopes = [], note, otlpLog } = options
       const { secret, key } = await createKey(file, { scopes, note, otlpLog })
