@@ -67,7 +67,7 @@ function formatKib (bytes) {
  * @returns {string}  in decimal units: 10 GB
  */
 function formatSize (bytes) {
-  const [unit, factor] = Object.entries({ KB: 1e3, MB: 1e6, GB: 1e9 }).findLast(([, factor]) => bytes >= factor) ?? ['bytes', 1]
+  const [unit, factor] = Object.entries({ KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 }).findLast(([, factor]) => Number((bytes / factor).toPrecision(3)) >= 1) ?? ['bytes', 1]
   return `${Number((bytes / factor).toPrecision(3))} ${unit}`
 }
 

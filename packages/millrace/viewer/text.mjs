@@ -24,12 +24,13 @@ function escape (character) {
   return `\\u{${character.codePointAt(0).toString(16)}}`
 }
 
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
+const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB']
 
+// As the command prints it.
 export function formatSize (size) {
   let unit = 0
-  for (; size >= 1000 && unit < UNITS.length - 1; unit++) size /= 1000
-  return `${unit === 0 ? size : size.toPrecision(3)} ${UNITS[unit]}`
+  for (; Math.round(size) >= 1000 && unit < UNITS.length - 1; unit++) size /= 1000
+  return `${unit === 0 || size >= 99.95 ? Math.round(size) : Math.max(1, size).toPrecision(3)} ${UNITS[unit]}`
 }
 
 export function formatCount (count) {

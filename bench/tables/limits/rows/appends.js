@@ -52,7 +52,7 @@ exports.parts = [
   toRow('append-each', 'append one by one : flumelog-offset',
     { ...batched, times: 2.8, least: { what: LEAST, open: inBatches(openLeast, single) } },
     ...beside('flumelog-offset', store('flumelog-offset'), single)),
-  // 87 records fill 60 kB. A busy log joins that many by itself.
+  // 87 records fill 60 KB. A busy log joins that many by itself.
   toRow('space-batch', 'space beyond payload, 87 records a commit', { ...space, within: 0.025 },
     ...takingSpace({ commitCount: 1000, recordsPerCommit: 87 })),
   // The worst case of the format: a header for every record.

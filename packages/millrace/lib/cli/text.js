@@ -12,14 +12,15 @@ function formatCount (count) {
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB']
 
 /**
+ * In units of 1000, as in the viewer's text.mjs and in the charts of the bench.
  * @param {number} size  in bytes
  * @returns {string}
  */
 function formatSize (size) {
   let unit = 0
   let amount = size
-  for (; amount >= 1000 && unit < UNITS.length - 1; unit++) amount /= 1000
-  return `${unit === 0 || amount >= 100 ? Math.round(amount) : amount.toPrecision(3)} ${UNITS[unit]}`
+  for (; Math.round(amount) >= 1000 && unit < UNITS.length - 1; unit++) amount /= 1000
+  return `${unit === 0 || amount >= 99.95 ? Math.round(amount) : Math.max(1, amount).toPrecision(3)} ${UNITS[unit]}`
 }
 
 /**
