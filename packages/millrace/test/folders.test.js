@@ -257,3 +257,21 @@ tape('verify, info, snapshot: a compressed segment of text that begins with no o
   t.equal((await callCommand(['snapshot', folder, copy])).code, 0)
   t.equal((await callCommand(['count', copy])).stdout, '301\n')
 })
+
+tape('folders: one of millrace serve, which has a folder for each log, is told with their paths, and not waited for', async (t) => {
+  const folder = temporaryFolder()
+  for (const name of ['log-app', 'log-orders']) {
+    const log = SegmentedLog(path.join(folder, name), { codec: jsonCodec })
+    await log.append({ n: 1 })
+    await log.close()
+  }
+  fs.mkdirSync(path.join(folder, 'empty'))
+  const logs = ['log-app', 'log-orders'].map((name) => path.join(folder, name))
+  for (const [name, ...others] of [
+    ['info'], ['cat'], ['tail'], ['tail', '-f'], ['get', '1'], ['count'], ['append', '{}'], ['export', `${folder}.out`], ['convert', `${folder}.new`],
+    ['del', '1'], ['compact'], ['index'], ['verify'], ['repair'], ['snapshot', `${folder}.copy`], ['view'], ['bench']
+  ]) {
+    const { code, stderr } = await callCommand([name, folder, ...others])
+    t.deepEqual([code, stderr], [2, `millrace: ${folder} is a folder of logs; give the path of one: ${logs.join(', ')}\n`], name)
+  }
+})

@@ -3,6 +3,9 @@
 
 const fs = require('node:fs')
 const { join } = require('node:path')
+const { SEGMENT_NAME } = require('@millrace/block-file')
+
+const SHOWN_COUNT = 10
 
 // The path is wrong, or what it leads to is nothing that the command could work on.
 const MISUSE = ['ERR_INVALID_ARGUMENT', 'ERR_CODEC_MISMATCH', 'ERR_NOT_SUPPORTED', 'ENOENT', 'EISDIR', 'ENOTDIR', 'EACCES',
@@ -80,19 +83,30 @@ function describeFailure (err) {
 }
 
 /**
- * A folder in which there are no segments. It may have logs of one file.
+ * A folder without segments. It may have logs of one file, or folders of segments, as millrace serve makes them.
  * @type {(folder: string, advice: string) => string}
  */
 function describeFolder (folder, advice) {
-  const file = listFiles(folder).find((name) => /\.(?:log|jsonl|ndjson)$/.test(name))
-  if (file === undefined) return `${folder} is a folder without a log; ${advice}`
-  return `${folder} is a folder, but not of segments; give the path of a file in it, such as ${join(folder, file)}`
+  const file = listNames(folder, true).find((name) => /\.(?:log|jsonl|ndjson)$/.test(name))
+  if (file !== undefined) return `${folder} is a folder, but not of segments; give the path of a file in it, such as ${join(folder, file)}`
+  const logs = listLogs(folder)
+  if (logs.length === 0) return `${folder} is a folder without a log; ${advice}`
+  const more = logs.length - SHOWN_COUNT
+  const shown = logs.slice(0, SHOWN_COUNT).join(', ')
+  return `${folder} is a folder of ${logs.length === 1 ? 'a log' : 'logs'}; give the path of one: ${shown}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** @param {string} folder @returns {string[]}  none if it may not be read */
-function listFiles (folder) {
+/** The folders in it that have segments. @param {string} folder @returns {string[]}  their paths */
+function listLogs (folder) {
+  const hasSegment = (/** @type {string} */ path) => listNames(path, true).some((name) => SEGMENT_NAME.test(name))
+  return listNames(folder, false).map((name) => join(folder, name)).filter(hasSegment)
+}
+
+/** @type {(folder: string, isOfFiles: boolean) => string[]} none if it may not be read */
+function listNames (folder, isOfFiles) {
   try {
-    return fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => name)
+    const entries = fs.readdirSync(folder, { withFileTypes: true })
+    return entries.filter((entry) => isOfFiles ? entry.isFile() : entry.isDirectory()).map(({ name }) => name).sort()
   } catch {
     return []
   }
@@ -109,5 +123,6 @@ function isFolder (path) {
 
 exports.inWordsOfCommand = inWordsOfCommand
 exports.describeFolder = describeFolder
+exports.listLogs = listLogs
 exports.describeFailure = describeFailure
 exports.isMisuse = isMisuse

@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
 const { SegmentedLog, findMissingSegments, listSegments } = require('@millrace/segmented-log')
-const { describeFolder } = require('./failures')
+const { describeFolder, listLogs } = require('./failures')
 const { createLineCodec, createTally } = require('./line-codecs')
 const { findIndex } = require('./log-index')
 const { chooseCodec, guessCodec, hasFilter, identify, isFolder, openIdentified, whole } = require('./source')
@@ -24,6 +24,8 @@ async function openFolder (folder, options) {
   const { codec, raw = false } = options
   const identity = await identifyFolder(folder).catch((err) => {
     if (err.code !== 'ENOENT') throw err
+    // None will come there: nobody should wait for it.
+    if (listLogs(folder).length > 0) throw misuse(describeFolder(folder, ''))
     throw new LogError('ENOENT', describeFolder(folder, 'check the path, or wait for a log with millrace tail -f'), { cause: err })
   })
   const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
