@@ -81,7 +81,7 @@ async function appendBatch (log, lines, { name, done, onSeq }) {
     // What came before the line that is no record is good.
     const good = lines.slice(0, err.index)
     if (good.length > 0) await appendBatch(log, good, { name, done, onSeq })
-    throw badLine(name, lines[err.index].number, done.records, err)
+    throw badLine(name, lines[err.index].number, done.records, err, lines[err.index].text)
   }
 }
 
@@ -90,15 +90,22 @@ async function appendBatch (log, lines, { name, done, onSeq }) {
  * @param {number} number
  * @param {number} records
  * @param {Error} cause
+ * @param {string} [text]  of the line
  */
-function badLine (name, number, records, cause) {
-  const reason = cause.message.replace(/^append: (?:value \d+ of the batch: )?/, '')
+function badLine (name, number, records, cause, text = '') {
+  // Of a value that was printed for people, or of a file of one array.
+  const isOpen = name !== null && records === 0 && /^\s*[[{]\s*$/.test(text)
+  const reason = isOpen ? 'a value only begins there' : cause.message.replace(/^append: (?:value \d+ of the batch: )?/, '')
   const before = records === 0 ? 'nothing was appended' : `what comes before it was appended (${records})`
   const what = name === null ? `value ${number}` : `line ${number} of ${name}`
-  const advice = name === null
-    ? 'Correct it, and append it and the values after it'
-    : `Correct the line, and go on from it${number > 1 ? ` with tail -n +${number}` : ''}`
+  const advice = isOpen ? 'A record is one line: jq -c . makes lines of values, and jq -c \'.[]\' of the items of an array' : adviceFor(name, number)
   return new LogError('ERR_CODEC_ENCODE', `${what} is no record: ${reason}; ${before}. ${advice}`, { cause })
+}
+
+/** @param {string | null} name @param {number} number */
+function adviceFor (name, number) {
+  if (name === null) return 'Correct it, and append it and the values after it'
+  return `Correct the line, and go on from it${number > 1 ? ` with tail -n +${number}` : ''}`
 }
 
 exports.appendLines = appendLines

@@ -2,18 +2,22 @@
 
 const fs = require('node:fs')
 const { once } = require('node:events')
+const { misuse } = require('@millrace/errors')
 const { appendLines } = require('../appending')
 const { readLines } = require('../lines')
 const { countRecords } = require('../report')
 const { writeOptions } = require('../records')
 const { openTarget } = require('../target')
 
+/** @typedef {import('../appending').ReadLine} Line */
+
 /** @type {import('../definition').Definition} */
 exports.command = {
   name: 'import',
   summary: 'appends the lines of a file of JSON, many at a time',
   details: 'The log is created if there is none. At a line that is not a record, the command stops: the lines before it are ' +
-    'in the log, and the message says with which line to go on.',
+    'in the log, and the message says with which line to go on. A text that is one array of objects is refused: ' +
+    'jq -c \'.[]\' makes lines of its items.',
   arguments: [
     { name: 'file', description: 'the log' },
     { name: 'source', description: 'a file of JSON, one record a line; - or none for standard input', isOptional: true }
@@ -27,7 +31,7 @@ exports.command = {
     let done
     try {
       shell.onAbort(() => input.destroy())
-      const lines = readLines(input, (sizeDone) => progress.update(sizeDone, size))
+      const lines = refuseArray(readLines(input, (sizeDone) => progress.update(sizeDone, size)), name)
       done = await appendLines(log, lines, { name, signal: shell.signal, isEager: false })
       if (!shell.signal.aborted) await log.make?.()
     } finally {
@@ -50,4 +54,40 @@ async function openInput (source, shell) {
   // A missing file must not leave an empty log behind.
   await once(input, 'open')
   return { input, name: source, size: fs.statSync(source).size }
+}
+
+/**
+ * Passes lines on, but not a single one that is an array of objects: it was meant as a file of many records.
+ * @param {AsyncIterable<Line[]>} input
+ * @param {string} name
+ * @returns {AsyncGenerator<Line[]>}
+ */
+async function * refuseArray (input, name) {
+  /** @type {Line[] | null} */
+  let first = null
+  for await (const lines of input) {
+    if (first !== null && first.length > 0) yield first
+    /** @type {boolean} */
+    const isHeld = first === null && lines.length === 1
+    first = isHeld ? lines : []
+    if (!isHeld) yield lines
+  }
+  if (first === null || first.length === 0) return
+  const count = countObjects(first[0].text)
+  if (count > 0) {
+    throw misuse(`${name} is one array of ${countRecords(count)}, and would become one record; jq -c '.[]' makes lines of its ` +
+      'items, and millrace append takes it as one record')
+  }
+  yield first
+}
+
+/** @param {string | null} text @returns {number}  0 of what is no array of objects */
+function countObjects (text) {
+  if (text === null || !/^\s*\[\s*\{/.test(text)) return 0
+  try {
+    const items = JSON.parse(text)
+    return items.every((/** @type {unknown} */ item) => item !== null && typeof item === 'object' && !Array.isArray(item)) ? items.length : 0
+  } catch {
+    return 0
+  }
 }
