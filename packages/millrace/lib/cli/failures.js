@@ -2,14 +2,14 @@
 // Failures as one sentence that says what to do next; and whose they are: the caller's, or the world's.
 
 const fs = require('node:fs')
-const { join } = require('node:path')
+const { dirname, join } = require('node:path')
 const { SEGMENT_NAME } = require('@millrace/block-file')
 
 const SHOWN_COUNT = 10
 
 // The path is wrong, or what it leads to is nothing that the command could work on.
 const MISUSE = ['ERR_INVALID_ARGUMENT', 'ERR_CODEC_MISMATCH', 'ERR_NOT_SUPPORTED', 'ENOENT', 'EISDIR', 'ENOTDIR', 'EACCES',
-  'EPERM', 'EEXIST']
+  'EPERM', 'EEXIST', 'ELOOP', 'ENAMETOOLONG']
 
 // Those of the file system say what the system call was; nobody wants to know.
 /** @type {Record<string, string>} */
@@ -18,6 +18,8 @@ const SYSTEM = {
   EISDIR: 'this is a folder; give the path of a log\'s file',
   ENOTDIR: 'a part of this path is a file; check the path',
   EACCES: 'you may not open this; check who may read and write it',
+  ELOOP: 'this is a symbolic link that leads to itself; check where it leads',
+  ENAMETOOLONG: 'a name in this path is too long; give a shorter one',
   EPERM: 'you may not do this; check who may read and write it',
   EROFS: 'this is on a file system that cannot be written; give another path',
   EEXIST: 'something is there already; give another path, or move it away',
@@ -74,12 +76,42 @@ function describeFailure (err) {
   if (Object.hasOwn(SYSTEM, code) && typeof path === 'string') {
     // The folder is there; what the command looked for in it is not.
     if (code === 'ENOENT' && isFolder(path)) return describeFolder(path, 'check the path')
-    return `${path}: ${SYSTEM[code]}`
+    return code === 'EACCES' ? describeAccess(path) : `${path}: ${SYSTEM[code]}`
   }
   if (code === 'EADDRINUSE') return `${message.replace(/^listen EADDRINUSE: /, '')}; give another --port, or end what listens there`
   const text = inWordsOfCommand(message)
   // What a compressed file needs before it is repaired, its message says.
   return Object.hasOwn(ADVICE, code) && !/\brepair\b/.test(text) ? `${text}; ${ADVICE[code]}` : text
+}
+
+/**
+ * What the user of this process may not do there, and what to change.
+ * @param {string} path  that could not be opened or made
+ */
+function describeAccess (path) {
+  const folder = dirname(path)
+  const advice = 'run the command as a user who may, or change that with chmod'
+  const { R_OK, W_OK } = fs.constants
+  const rights = Object.entries({ read: R_OK, write: W_OK }).filter(([, right]) => !mayAccess(path, right))
+  const what = isFolder(path) ? 'folder' : 'file'
+  if (mayAccess(path, fs.constants.F_OK)) {
+    if (rights.length === 0) return `${path}: ${SYSTEM.EACCES}`
+    return `${path}: you may not ${rights.map(([name]) => name).join(' or ')} this ${what}; ${advice}`
+  }
+  // What could not be made may have a name that nobody has given.
+  if (!mayAccess(folder, fs.constants.X_OK)) return `${path}: you may not go through the folders on this path; ${advice}`
+  if (mayAccess(folder, fs.constants.W_OK)) return `${path}: ${SYSTEM.EACCES}`
+  return `${folder}: you may not make files in this folder; ${advice}, or give another path`
+}
+
+/** @param {string} path @param {number} right */
+function mayAccess (path, right) {
+  try {
+    fs.accessSync(path, right)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /**
