@@ -16,6 +16,7 @@ const { chooseLife, chooseSetting, pathOf } = require('./setting')
 const CHILD = path.join(__dirname, 'child.js')
 const END_MS_MAX = 90_000
 const MEMORY = '/dev/shm'
+const BEGUN_LOCK = /^left: \S*\.lock\.[0-9a-f]{16}\.new$/
 /** What a process is told whose folder was moved, or whose file was cut. */
 const MOVED = ['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_LOG_REPLACED', 'ENOENT', 'ERR_LOG_CORRUPT', 'ERR_LOG_READ_ONLY',
   'ERR_LOG_CLOSED', 'ERR_VIEW_STALE', 'ERR_LOG_SEQ_RETAINED', 'ERR_FILE_SHORT_READ', 'ERR_LOG_UNKNOWN_FORMAT']
@@ -38,6 +39,8 @@ class Box {
   wasChanged = false
   /** A file was cut while it was written. */
   isTorn = false
+  /** Somebody has removed the record of a lock, ever: nobody takes it over, nor removes what was begun beside it. */
+  isLockGone = false
   /** The process goes on in a folder that nobody looks at. */
   isLeft = false
 
@@ -122,7 +125,9 @@ class Box {
     }
     const found = await this.#check(folder, sentFile)
     if (found === null) return
-    faults.push(...found.faults, ...this.isChanged || this.isTorn ? [] : this.#judge(found))
+    const isKnown = (fault) => this.isLockGone && BEGUN_LOCK.test(fault)
+    const judged = this.isChanged || this.isTorn ? [] : this.#judge(found)
+    faults.push(...found.faults.filter((fault) => !isKnown(fault)), ...judged)
     this.print(`check: ${found.entries.length} records up to ${found.last}, of ${this.acked}; ${JSON.stringify(found.recovery)}`)
     this.acked = found.last
     this.isChanged = false
@@ -170,7 +175,7 @@ class Box {
         if (fs.existsSync(sentFile)) fs.copyFileSync(sentFile, sent)
         const found = await this.#check(copy, sent, true)
         // What its holder had begun to write is nobody's there.
-        const faults = (found?.faults ?? []).filter((fault) => !/^left: .*\.lock\./.test(fault))
+        const faults = (found?.faults ?? []).filter((fault) => !BEGUN_LOCK.test(fault))
         this.faults.push(...faults.map((fault) => `a copy: ${fault}`))
       }
       fs.rmSync(copy, { recursive: true, force: true })

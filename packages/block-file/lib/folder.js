@@ -5,7 +5,8 @@
 // Its `storage` takes the same paths as any other. It reaches files in the folder through the open folder, so that they
 // stay files of this folder, wherever the path leads meanwhile. Before it makes, renames or removes a file, or syncs
 // names, the path must still lead to the folder. If it does not, this call and all later ones fail with ERR_FILE_MOVED,
-// and nothing is changed.
+// and nothing is changed. The same holds once another file has the name of the one that is locked: somebody has removed
+// that, and another process may have the lock.
 //
 // Where names cannot be reached through an open folder (outside Linux, or without /proc), the path is proven before and
 // after each change. A folder that is put in its place between the two gets that one change, which then fails.
@@ -136,17 +137,41 @@ class Folder {
   async prove () {
     if (this.movedError !== null) throw this.movedError
     if (this.#handle !== null && !await promisesOf(this.#handle).isAt(this.path)) throw this.#noteMoved()
+    if (!await this.#isLockHere()) throw this.#noteMoved(lockTaken(this.path))
   }
 
   /** The same, without waiting. @throws {LogError} ERR_FILE_MOVED */
   proveSync () {
     if (this.movedError !== null) throw this.movedError
     if (this.#handle !== null && !this.#handle.isAtSync(this.path)) throw this.#noteMoved()
+    if (!this.#isLockHereSync()) throw this.#noteMoved(lockTaken(this.path))
   }
 
-  #noteMoved () {
+  /** Nobody else has the lock while there is no other file. */
+  async #isLockHere () {
+    if (this.#locked === null || !this.#locked.handle.isAt) return true
+    const { handle, path: file } = this.#locked
+    return await promisesOf(handle).isAt(file) || !await this.#hasLockFile()
+  }
+
+  /** The same, without waiting. */
+  #isLockHereSync () {
+    const { openSync } = this.#inner
+    if (!this.#locked?.handle.isAtSync || !openSync) return true
+    const { handle, path: file } = this.#locked
+    if (handle.isAtSync?.(file)) return true
+    try {
+      openSync.call(this.#inner, this.#reach(file), { flags: 'r', createFolder: false }).close(() => {})
+      return false
+    } catch (/** @type {any} */ { code }) {
+      return code === 'ENOENT'
+    }
+  }
+
+  /** @param {LogError} [err] */
+  #noteMoved (err) {
     if (this.movedError !== null) return this.movedError
-    this.movedError = new LogError('ERR_FILE_MOVED', `${this.path} leads to another folder now, or to none: the open ` +
+    this.movedError = err ?? new LogError('ERR_FILE_MOVED', `${this.path} leads to another folder now, or to none: the open ` +
       'folder was renamed, removed or replaced, and nothing was changed in the other one. Close what is open, and find ' +
       'out where the folder went before you open it again', { path: this.path })
     this.#onMoved(this.movedError)
@@ -283,7 +308,8 @@ class Folder {
   /** @type {(handle: { isAt: Required<StorageHandle>['isAt'] }, name: string) => Promise<boolean>} */
   async #isAt (handle, name) {
     const isThere = await promisesOf(handle).isAt(name)
-    if (this.#handle === null || !this.#isInside(name)) return isThere
+    if (this.#handle === null || !this.#isInside(name) || isLockFile(name)) return isThere
+    if (!await this.#isLockHere()) return !this.#noteMoved(lockTaken(this.path))
     // Whoever takes the lock looks again if another process has replaced its file. Here there is nothing to wait for.
     if (this.#isLocking) await this.prove()
     return isThere && promisesOf(this.#handle).isAt(this.path)
@@ -291,7 +317,9 @@ class Folder {
 
   /** @param {string} name */
   #isHereSync (name) {
-    return this.#handle === null || !this.#isInside(name) || this.#handle.isAtSync(this.path)
+    if (this.#handle === null || !this.#isInside(name) || isLockFile(name)) return true
+    if (!this.#isLockHereSync()) return !this.#noteMoved(lockTaken(this.path))
+    return this.#handle.isAtSync(this.path)
   }
 
   /** @type {(file: string, run: () => Promise<any>) => Promise<any>} */
@@ -341,6 +369,18 @@ class Folder {
 /** @param {import('./storage').OpenOptions} options */
 function isMaking ({ flags, mustExist }) {
   return flags === 'r+' && !mustExist
+}
+
+/** @param {string} name */
+function isLockFile (name) {
+  return path.basename(name) === LOCK_FILE
+}
+
+/** @type {(folder: string) => LogError} */
+function lockTaken (folder) {
+  return new LogError('ERR_FILE_MOVED', `${path.join(folder, LOCK_FILE)} is another file than the one that was locked: ` +
+    'somebody has removed that, and another process may write this folder now. Close what is open, and let one process ' +
+    'open it', { path: folder })
 }
 
 /** @type {(name: string, folder: string) => boolean} whether it is the folder or something in it */

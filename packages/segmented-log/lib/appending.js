@@ -29,6 +29,8 @@ const QUICK_SIZE = 1024 * 1024
 /** A segment that is so many times as large as it should be is sealed before the next append without waiting. */
 const LATE_SIZE = 3
 const WRITTEN = Object.freeze({ sync: false })
+/** Who has not appended for so long looks first whether the folder is still its own. */
+const PROVE_MS = 1000
 
 /**
  * @typedef {import('./core').Core} Core
@@ -60,6 +62,8 @@ class Appending {
   #left = null
   /** The newest segment, if it has got records without waiting. @type {Segment | null} */
   #eager = null
+  /** When it was last seen that the folder is its own. */
+  #provenMs = performance.now()
 
   /**
    * @param {Core} core
@@ -90,6 +94,7 @@ class Appending {
    */
   #place (records, size, cb, givesSeqs, waiting = null) {
     const { segments } = this.#core
+    this.#prove()
     if (segments.opened.failure !== null) return this.#refuse(size, cb, segments.opened.failure)
     if (this.#rolling === null && !this.#isFull(size)) {
       if (this.#fits(records, size)) return this.#appendTo(segments.last, records, size, cb, givesSeqs)
@@ -98,6 +103,18 @@ class Appending {
     }
     this.#queue.push(waiting ?? { records, size, cb, givesSeqs })
     if (this.#rolling === null) this.roll().catch(() => {})
+  }
+
+  /** Another process may have the folder by now: what it has appended must not be overwritten. */
+  #prove () {
+    const nowMs = performance.now()
+    if (nowMs - this.#provenMs < PROVE_MS) return
+    this.#provenMs = nowMs
+    try {
+      this.#core.options.place.proveSync()
+    } catch {
+      // The log is poisoned if the folder is not its own.
+    }
   }
 
   /** @type {(size: number, cb: Done, err: Error) => void} */
@@ -388,6 +405,8 @@ class Appending {
    */
   appendNow (records, size, isSynced, givesSeqs) {
     const { segments } = this.#core
+    this.#prove()
+    if (segments.opened.failure !== null) throw segments.opened.failure
     if (this.#queue.length > 0) this.flushSync(WRITTEN)
     this.#checkRoom('appendSync', records)
     this.#eager = segments.last

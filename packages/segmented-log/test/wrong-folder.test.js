@@ -4,10 +4,11 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
+const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
-const { collect, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { collect, failureOf, newPath, temporaryFolder } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const where = { path: ['i'], equals: 0 }
@@ -201,3 +202,33 @@ tape('wrong-folder: a segment of another log is not removed while it cannot be o
   t.ok(fs.existsSync(second))
   await log.close()
 })
+
+for (const isSync of [false, true]) {
+  const call = isSync ? 'appendSync' : 'append'
+  tape(`wrong-folder: the lock's files are removed, and another writer comes: the first overwrote its records, ${call}`, { skip }, async (t) => {
+    const folder = newPath('log')
+    const open = () => SegmentedLog(folder, { codec: jsonCodec })
+    const log = open()
+    await log.append({ n: 0 })
+    await log.sync()
+    for (const name of ['writer', 'writer.lock']) fs.rmSync(path.join(folder, name))
+    await log.append({ n: 1 })
+    await log.sync()
+    t.pass('nobody has come yet')
+    const other = open()
+    await other.append({ n: 2 })
+    await other.sync()
+    // It is looked at once a second, and at syncs.
+    await sleep(1100)
+    const err = await failureOf(() => isSync ? log.appendSync({ n: 3 }) : log.append({ n: 3 }))
+    t.equal(err?.code, 'ERR_LOG_POISONED')
+    t.equal(err?.cause?.code, 'ERR_FILE_MOVED')
+    t.match(err?.message ?? '', /another file than the one that was locked/)
+    await failureOf(() => log.close())
+    await other.append({ n: 4 })
+    await other.close()
+    const again = open()
+    t.deepEqual(await collect(again.stream({ seqs: false })), [{ n: 0 }, { n: 1 }, { n: 2 }, { n: 4 }])
+    await again.close()
+  })
+}
