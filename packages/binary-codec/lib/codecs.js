@@ -1,6 +1,7 @@
 'use strict'
 // The codecs that a log takes: one that decodes, one that also writes canonically, and one that hands out the bytes.
 
+const { isUint8Array } = require('node:util').types
 const { LogError } = require('@millrace/errors')
 const { decodeWhole } = require('./decode')
 const { encode, encodeCanonical } = require('./encode')
@@ -79,7 +80,7 @@ const rawCodec = Object.freeze({
    */
   encode (value) {
     if (Buffer.isBuffer(value)) return value
-    if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.length)
+    if (isUint8Array(value)) return Buffer.from(value.buffer, value.byteOffset, value.length)
     throw new LogError('ERR_CODEC_ENCODE', `the raw codec takes a Buffer or a Uint8Array, got ${typeof value}`, { path: [] })
   },
 

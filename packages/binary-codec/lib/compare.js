@@ -2,6 +2,7 @@
 // One total order over encoded values, without decoding them: absent, null, strings, buffers, numbers, arrays, objects,
 // booleans, extensions, undefined. Strings, buffers, arrays and objects by their bytes; ints and doubles as numbers.
 
+const { isUint8Array } = require('node:util').types
 const { misuse } = require('@millrace/errors')
 const { readInt, readDouble, readBoolnull, inspectExtension } = require('./scalars')
 const { createSeekPath } = require('./seek')
@@ -71,7 +72,7 @@ function compareExtensions (buf1, pos1, end1, buf2, pos2, end2) {
   const value1 = inspectExtension(buf1, pos1, end1)
   const value2 = inspectExtension(buf2, pos2, end2)
   if (buf1[pos1] !== buf2[pos2]) return buf1[pos1] < buf2[pos2] ? -1 : 1
-  if (value1 instanceof Uint8Array) return compareBytes(buf1, pos1, end1, buf2, pos2, end2)
+  if (isUint8Array(value1)) return compareBytes(buf1, pos1, end1, buf2, pos2, end2)
   return value1 instanceof Date ? order(value1.getTime(), Number(value2)) : order(value1, value2)
 }
 
@@ -98,7 +99,7 @@ function compareBytes (buf1, pos1, end1, buf2, pos2, end2) {
 function compareString (buf, start, target) {
   if (start === -1) return null
   const tag = requireTagAt(buf, start)
-  if (typeof target !== 'string' && !(target instanceof Uint8Array)) {
+  if (typeof target !== 'string' && !isUint8Array(target)) {
     throw misuse(`compareString: expected a string or a Buffer, got ${typeof target}`)
   }
   if ((tag & TYPE_MASK) !== STRING) return null

@@ -1,6 +1,7 @@
 'use strict'
 // From a value to its bytes, or to its canonical ones: a buffer of their own, or a place in one of the caller's.
 
+const { isUint8Array } = require('node:util').types
 const { misuse, reasonOf } = require('@millrace/errors')
 const { decodeWhole } = require('./decode')
 const { markIdempotent } = require('./kinds')
@@ -61,7 +62,7 @@ function createWriteThen ({ isCanonical }) {
  */
 function encode (value, buf, start = 0) {
   if (buf === undefined) return writeThen(value, finish)
-  if (!(buf instanceof Uint8Array)) throw misuse(`encode: expected a Buffer to write to, got ${typeof buf}`)
+  if (!isUint8Array(buf)) throw misuse(`encode: expected a Buffer to write to, got ${typeof buf}`)
   return writeThen(value, (writer, size) => {
     if (!Number.isInteger(start) || start < 0 || start + size > buf.length) {
       throw misuse(`encode: ${size} bytes from ${reasonOf(start)} do not fit into a buffer of ${buf.length}`)

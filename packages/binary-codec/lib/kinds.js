@@ -126,7 +126,7 @@ function getValueType (value) {
  * @returns {T}  the same buffer
  */
 function markIdempotent (buf) {
-  if (!(buf instanceof Uint8Array)) throw misuse(`markIdempotent: expected a Buffer, got ${typeof buf}`)
+  if (!isUint8Array(buf)) throw misuse(`markIdempotent: expected a Buffer, got ${typeof buf}`)
   marked.add(buf)
   return buf
 }

@@ -2,6 +2,7 @@
 // Finding one field without decoding the rest: tags are stepped over, and only keys of the right length are compared.
 // Damage is never followed: what would reach past its parent ends the search as "not found".
 
+const { isUint8Array } = require('node:util').types
 const { misuse } = require('@millrace/errors')
 const { decode } = require('./decode')
 const { STRING, ARRAY, OBJECT, TYPE_BITS, TYPE_MASK, readTag, tagSize } = require('./wire-format')
@@ -45,7 +46,7 @@ function seekKey (buf, start, key) {
  * @returns {number}  -1 when there is nothing at the path
  */
 function seekPath (buf, start, path, pathStart = 0) {
-  return findSteps(buf, start, buf.length, toSteps(path instanceof Uint8Array ? decode(path, pathStart) : path))
+  return findSteps(buf, start, buf.length, toSteps(isUint8Array(path) ? decode(path, pathStart) : path))
 }
 
 /**
@@ -54,7 +55,7 @@ function seekPath (buf, start, path, pathStart = 0) {
  * @returns {(buf: Uint8Array, start?: number) => number}  `seekPath` for this path, with its keys encoded beforehand
  */
 function createSeekPath (path) {
-  const steps = toSteps(path instanceof Uint8Array ? decode(path) : path)
+  const steps = toSteps(isUint8Array(path) ? decode(path) : path)
   return (buf, start = 0) => findSteps(buf, start, buf.length, steps)
 }
 
@@ -85,7 +86,7 @@ function stepForKey (key) {
 
 /** @type {(key: string | Uint8Array) => Step} */
 function makeKeyStep (key) {
-  if (typeof key !== 'string' && !(key instanceof Uint8Array)) {
+  if (typeof key !== 'string' && !isUint8Array(key)) {
     throw misuse(`a key must be a string or a Buffer, got ${typeof key}`)
   }
   const bytes = Buffer.from(/** @type {string} */ (key)) // a copy, of a Buffer too: later changes must not matter

@@ -5,6 +5,7 @@
 // A tag is one varint that holds a payload's length and type. Little-endian groups of 7 bits, the high bit set on all
 // but the last byte, never longer than needed: so a tag's size follows from its value, and no reader keeps state.
 
+const { isUint8Array } = require('node:util').types
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
 
 const STRING = 0
@@ -189,7 +190,7 @@ function requireTagAt (buf, start) {
 
 /** @type {(buf: unknown, start: number) => void} */
 function requirePosition (buf, start) {
-  if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
+  if (!isUint8Array(buf)) throw misuse(`expected a Buffer, got ${typeof buf}`)
   if (!Number.isInteger(start) || start < 0 || start > buf.length) {
     const hint = start === -1 ? ', which is what the seek functions give for "not found"' : ''
     throw misuse(`start must be a position in the buffer, 0 to ${buf.length}, got ${reasonOf(start)}${hint}`)
@@ -203,7 +204,7 @@ function requirePosition (buf, start) {
  * @returns {Uint8Array}  a view
  */
 function sliceRange (buf, start, end) {
-  if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
+  if (!isUint8Array(buf)) throw misuse(`expected a Buffer, got ${typeof buf}`)
   if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > buf.length) {
     throw misuse(`expected a range inside a buffer of ${buf.length} bytes, got ${reasonOf(start)} to ${reasonOf(end)}`)
   }

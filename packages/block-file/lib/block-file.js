@@ -3,6 +3,7 @@
 
 const { basename, dirname } = require('node:path')
 const { nextTick } = require('node:process')
+const { isUint8Array } = require('node:util').types
 const { LogError, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const {
   createObservable, Lifecycle, parseSignal, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE, toCallback, toPromise
@@ -654,7 +655,7 @@ function isPosition (position) {
 /** @type {(name: string, bytes: Uint8Array) => Buffer} */
 function toBuffer (name, bytes) {
   if (Buffer.isBuffer(bytes)) return bytes
-  if (!(bytes instanceof Uint8Array)) throw misuse(`${name}: expected a Buffer, got ${typeof bytes}`)
+  if (!isUint8Array(bytes)) throw misuse(`${name}: expected a Buffer, got ${typeof bytes}`)
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 

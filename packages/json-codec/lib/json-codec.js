@@ -2,7 +2,7 @@
 // The codec itself: a value to the UTF-8 bytes of its JSON text, and back; and what to say when there is no such text.
 
 const { isUtf8 } = require('node:buffer')
-const { isBigIntObject } = require('node:util').types
+const { isBigIntObject, isUint8Array } = require('node:util').types
 const { LogError, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { DEPTH_MAX } = require('./json-check')
 const { findLoss, isLossless } = require('./lossless')
@@ -45,7 +45,7 @@ const jsonCodec = Object.freeze({
    *   position
    */
   decode (buf) {
-    if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
+    if (!isUint8Array(buf)) throw misuse(`expected a Buffer, got ${typeof buf}`)
     return parse(buf, 0, buf.length)
   },
 
@@ -58,7 +58,7 @@ const jsonCodec = Object.freeze({
    * @throws {LogError} ERR_CODEC_DECODE
    */
   decodeRange (buf, start, end) {
-    if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
+    if (!isUint8Array(buf)) throw misuse(`expected a Buffer, got ${typeof buf}`)
     if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > buf.length) {
       throw misuse(`expected a range inside a buffer of ${buf.length} bytes, got ${reasonOf(start)} to ${reasonOf(end)}`)
     }

@@ -1,6 +1,7 @@
 'use strict'
 // The writer: takes records, decides what a full queue does with them, and counts what became of each.
 
+const { isUint8Array } = require('node:util').types
 const { checkOptions, misuse, reasonOf, timerMs } = require('@millrace/errors')
 const { Delivery } = require('./delivery')
 const { GapCounter } = require('./gap')
@@ -202,7 +203,7 @@ class Writer {
   #encode (record, level) {
     if (typeof record === 'string') return Buffer.from(record)
     // A copy: the caller may use the memory again.
-    if (record instanceof Uint8Array) return Buffer.from(record)
+    if (isUint8Array(record)) return Buffer.from(record)
     try {
       return toBytes(this.#options.codec.encode(record))
     } catch (err) {

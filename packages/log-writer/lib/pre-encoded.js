@@ -2,6 +2,7 @@
 // Codecs for logs that get bytes from a writer: it has encoded a record when the record was written, because the caller
 // may change the value afterwards.
 
+const { isUint8Array } = require('node:util').types
 const { misuse } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 
@@ -13,7 +14,7 @@ const { jsonCodec } = require('@millrace/json-codec')
  * @returns {C}  the same codec, but a Uint8Array is a record that is encoded already
  */
 function preEncoded (codec) {
-  const encode = (/** @type {unknown} */ value) => value instanceof Uint8Array ? value : codec.encode(value)
+  const encode = (/** @type {unknown} */ value) => isUint8Array(value) ? value : codec.encode(value)
   return Object.freeze({ ...codec, encode })
 }
 

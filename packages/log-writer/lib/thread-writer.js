@@ -2,6 +2,7 @@
 // The writer of a worker thread: puts records into a ring of shared memory. The thread that owns the log takes them
 // out.
 
+const { isUint8Array } = require('node:util').types
 const { threadId } = require('node:worker_threads')
 const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
@@ -79,7 +80,7 @@ class Writer {
    */
   write (record, level = 'info') {
     const index = this.#indexOf.get(level) ?? this.#ofUnknown(level)
-    const data = typeof record === 'string' || record instanceof Uint8Array ? record : this.#encode(record)
+    const data = typeof record === 'string' || isUint8Array(record) ? record : this.#encode(record)
     const size = typeof data === 'string' ? Buffer.byteLength(data) : data.length
     const { numbers } = this.#ring
     numbers[PUSHED]++

@@ -1,6 +1,7 @@
 'use strict'
 // Turns a record of one codec into the same record of another without loss, or copies the bytes.
 
+const { isUint8Array } = require('node:util').types
 const { LogError, reasonOf } = require('@millrace/errors')
 const { findDifference, findJsonLoss } = require('./value-loss')
 
@@ -103,7 +104,7 @@ function encode (codec, value, seq) {
   }
   if (Buffer.isBuffer(encoded)) return encoded
   if (typeof encoded === 'string') return Buffer.from(encoded)
-  if (encoded instanceof Uint8Array) return Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength)
+  if (isUint8Array(encoded)) return Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength)
   throw new LogError('ERR_CODEC_ENCODE', `convert: the codec ${nameOf(codec)} returned ${typeof encoded} for the record at ${seq}; ` +
     'it must return a Buffer or a string', { offset: seq })
 }

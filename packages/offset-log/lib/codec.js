@@ -3,6 +3,7 @@
 
 // The global one is behind a getter. Reading it for each `Buffer.isBuffer` takes longer than to frame the record.
 const { Buffer } = require('node:buffer')
+const { isUint8Array } = require('node:util').types
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { ofBatch } = require('./errors')
 
@@ -96,7 +97,7 @@ class RecordCodec {
     }
     if (Buffer.isBuffer(bytes)) return bytes
     if (typeof bytes === 'string') return Buffer.from(bytes)
-    if (bytes instanceof Uint8Array) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    if (isUint8Array(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this._label} returned ${typeof bytes} for the value; ` +
       'it must return a Buffer or a string')
   }

@@ -28,7 +28,9 @@ function timeFilter (range) {
 
 /** @param {unknown} time */
 function toMs (time) {
-  const ms = typeof time === 'symbol' || (typeof time === 'object' && !(time instanceof Date)) ? NaN : Number(time)
+  // A Date of another realm is one, too, such as that of a file's time where jest runs a test.
+  const isDate = Object.prototype.toString.call(time) === '[object Date]'
+  const ms = typeof time === 'symbol' || (typeof time === 'object' && !isDate) ? NaN : Number(time)
   if (Number.isFinite(ms) && Math.abs(ms) <= 8.64e15) return ms
   throw misuse(`timeFilter: expected a Date or ms since 1970, got ${reasonOf(time)}`)
 }

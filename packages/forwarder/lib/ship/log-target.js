@@ -3,6 +3,7 @@
 // it has: `{ log, seq, value }`, with the id of the source and the seq there. Bytes have a head instead: 16 bytes of
 // the id, and the seq as an unsigned integer of 8 bytes, big-endian.
 
+const { isUint8Array } = require('node:util').types
 const { LogError } = require('@millrace/errors')
 const { judgeRecord } = require('@millrace/offset-log/composing')
 const { refused } = require('../outcomes')
@@ -78,7 +79,7 @@ class LogTarget {
 
   /** @type {(log: string, record: { seq: number, value: any }) => any} */
   #wrap (log, { seq, value }) {
-    if (!this.#isPlain || !(value instanceof Uint8Array)) return { log, seq, value }
+    if (!this.#isPlain || !isUint8Array(value)) return { log, seq, value }
     const head = Buffer.alloc(HEAD_SIZE)
     head.write(log, 'hex')
     head.writeBigUInt64BE(BigInt(seq), ID_SIZE)
@@ -88,7 +89,7 @@ class LogTarget {
 
 /** @type {(item: { seq: number, value: any }) => ShippedRecord} */
 function unwrap ({ seq: at, value: stored }) {
-  if (stored instanceof Uint8Array) return unwrapBytes(at, Buffer.from(stored.buffer, stored.byteOffset, stored.length))
+  if (isUint8Array(stored)) return unwrapBytes(at, Buffer.from(stored.buffer, stored.byteOffset, stored.length))
   const { log, seq, value } = stored ?? {}
   if (typeof log === 'string' && Number.isSafeInteger(seq)) return { at, log, seq, value }
   return { at, log: null, seq: -1, value: stored }

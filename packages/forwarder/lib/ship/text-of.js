@@ -1,9 +1,11 @@
 'use strict'
 // The text by which values of two logs are compared, whatever codecs the logs have.
 
+const { isUint8Array } = require('node:util').types
+
 /** @type {(value: any) => string} the same for equal values, which went through codecs */
 function textOf (value) {
-  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.length).toString('latin1')
+  if (isUint8Array(value)) return Buffer.from(value.buffer, value.byteOffset, value.length).toString('latin1')
   return JSON.stringify(value, replace) ?? 'undefined'
 }
 
@@ -11,7 +13,7 @@ function textOf (value) {
 function replace (key, value) {
   // A Buffer has a toJSON, which has run already.
   const raw = this[key]
-  if (raw instanceof Uint8Array) return { $bytes: textOf(raw) }
+  if (isUint8Array(raw)) return { $bytes: textOf(raw) }
   return typeof raw === 'bigint' ? { $bigint: String(raw) } : value
 }
 

@@ -2,11 +2,12 @@
 // A record as one line of JSON. JSON.stringify knows neither big integers nor bytes: the former become strings of
 // digits. A value that is bytes already, as of a log without a codec, is passed on as it is if it is one line.
 
+const { isUint8Array } = require('node:util').types
 const { reasonOf } = require('@millrace/errors')
 
 /** @type {(record: { value: any }) => string} throws if JSON cannot express the value */
 function toLine ({ value }) {
-  if (value instanceof Uint8Array) return `${bytesToJson(value)}\n`
+  if (isUint8Array(value)) return `${bytesToJson(value)}\n`
   const json = JSON.stringify(value, replace)
   if (json === undefined) throw new TypeError(`JSON has no ${typeof value}`)
   return `${json}\n`

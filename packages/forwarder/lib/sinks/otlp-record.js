@@ -3,6 +3,7 @@
 // ids in hex. The fields are those that pino, winston and bunyan write; all others become attributes.
 // https://opentelemetry.io/docs/specs/otel/logs/data-model/ and https://opentelemetry.io/docs/specs/otlp/
 
+const { isDate, isUint8Array } = require('node:util').types
 const { findLevel, findTime, labelOf, toNanoseconds } = require('@millrace/where')
 
 const NESTING_MAX = 32
@@ -54,7 +55,7 @@ function toLogRecord (value, uid, hasScope) {
   const record = { observedTimeUnixNano: toNanoseconds({ ms: Date.now(), nanoseconds: 0 }), attributes: [attribute('log.record.uid', uid)] }
   /** @type {Origin} */
   const origin = { resource: [], logger: null }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed) || parsed instanceof Uint8Array) {
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed) || isUint8Array(parsed)) {
     record.body = toAnyValue(parsed)
     return { record, origin }
   }
@@ -143,7 +144,7 @@ function addException (record, err) {
 
 /** A log that was opened without a codec gives bytes, which may be JSON. @param {any} value */
 function parseBytes (value) {
-  if (!(value instanceof Uint8Array)) return value
+  if (!isUint8Array(value)) return value
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.length)
   const text = bytes.toString()
   try {
@@ -184,8 +185,8 @@ function toBigInt (value) {
 
 /** @type {(value: any, depth: number) => AnyValue} */
 function toObject (value, depth) {
-  if (value instanceof Date) return { stringValue: Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString() }
-  if (value instanceof Uint8Array) return { bytesValue: Buffer.from(value).toString('base64') }
+  if (isDate(value)) return { stringValue: Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString() }
+  if (isUint8Array(value)) return { bytesValue: Buffer.from(value).toString('base64') }
   if (depth >= NESTING_MAX) return { stringValue: 'nested too deeply' }
   if (Array.isArray(value)) return { arrayValue: { values: value.map((item) => toAnyValue(item, depth + 1)) } }
   const pairs = Object.entries(value)

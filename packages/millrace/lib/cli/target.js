@@ -1,6 +1,7 @@
 'use strict'
 // The log that a command writes: an old one with the codec of its records, or a new one; and lines of JSON to records.
 
+const { isUint8Array } = require('node:util').types
 const { jsonCodec, parseText } = require('@millrace/json-codec')
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { codecs, open } = require('../open')
@@ -38,7 +39,7 @@ const encoders = {
   bytes (line) {
     const value = fromJson(parseLine(line))
     if (typeof value === 'string') return Buffer.from(value)
-    if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.length)
+    if (isUint8Array(value)) return Buffer.from(value.buffer, value.byteOffset, value.length)
     throw new LogError('ERR_CODEC_ENCODE', 'the log holds bytes: a record is a JSON string, or {"$bytes":"<base64>"}')
   }
 }
