@@ -25,6 +25,7 @@ const NO_PATH = 'no declared path is in the filter'
 const NOT_READ = 'the index has not read these records yet'
 const NOT_SELECTIVE = 'so many records may match that reading all of them is faster'
 const DAMAGED = 'the log is damaged there'
+const UNREAD = 'a file of the index cannot be read'
 
 /**
  * @param {import('./parts').Sought & { used: () => number[] }} sought
@@ -55,7 +56,8 @@ function explainParts (sought, paths, filters, { from, to }) {
       const records = segment instanceof Run ? segment.records : segment.count
       known += records
       const found = countCandidates(sought, segment, cover)
-      if (found === null) scan(at, records, NOT_SELECTIVE)
+      if (found === 'unread') scan(at, records, UNREAD)
+      else if (found === null) scan(at, records, NOT_SELECTIVE)
       else candidates += found
     } else {
       scan(at, null, segment === null ? NOT_READ : DAMAGED)
@@ -70,8 +72,8 @@ function explainParts (sought, paths, filters, { from, to }) {
 }
 
 /**
- * @type {(sought: import('./parts').Sought, segment: Run | Block, cover: import('./cover').Cover) => number | null}
- *   null if all of it is scanned
+ * @type {(sought: import('./parts').Sought, segment: Run | Block, cover: import('./cover').Cover) =>
+ *   number | null | 'unread'} null if all of it is scanned, as that is faster
  */
 function countCandidates (sought, segment, cover) {
   if (segment instanceof Block) {
@@ -83,10 +85,10 @@ function countCandidates (sought, segment, cover) {
     const { count, expected } = findInRun(segment, cover)
     return isSelective(expected + segment.odd.length, segment.records) ? count + segment.odd.length : null
   } catch (err) {
-    if (err instanceof UnreadRun) return null
+    if (err instanceof UnreadRun) return 'unread'
     if (!(err instanceof DamagedRun)) throw err
     sought.onDamaged(segment, err)
-    return null
+    return 'unread'
   }
 }
 

@@ -6,7 +6,7 @@
 // file ever gets its name.
 
 const path = require('node:path')
-const { readWholeSync, room, withRoom } = require('@millrace/block-file')
+const { isHeld, readWholeSync, room, withRoom } = require('@millrace/block-file')
 const { promisesOf } = require('@millrace/flow')
 const { GoneRun, MISSING, UNREADABLE, UnreadRun } = require('./run-format')
 
@@ -76,6 +76,11 @@ class RunFiles {
     file.handle = openSync.call(this.#storage, path.join(this.#folder, file.name), READING)
     this.#keep(file)
     return file.handle
+  }
+
+  /** Whether a file is gone, or may not be read. On Windows others may hold it for a while. @param {any} err */
+  isGone (err) {
+    return MISSING.includes(err?.code) || (UNREADABLE.includes(err?.code) && !isHeld(this.#storage, err))
   }
 
   /** @param {RunFile} file  that was opened */
@@ -151,8 +156,8 @@ class RunFile {
       this.#files.touch(this)
       return readWholeSync(handle, target, position)
     } catch (/** @type {any} */ err) {
-      const isGone = MISSING.includes(err?.code) || UNREADABLE.includes(err?.code)
-      throw isGone ? new GoneRun(err.message, { cause: err }) : new UnreadRun(err?.message, { cause: err })
+      const Kind = this.#files.isGone(err) ? GoneRun : UnreadRun
+      throw new Kind(err?.message, { cause: err })
     }
   }
 
