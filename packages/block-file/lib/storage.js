@@ -491,16 +491,11 @@ function resolvePath (filePath, storage = exports.fileStorage) {
   if (filePath instanceof URL) return pathOf(filePath)
   const isPath = typeof filePath === 'string' && filePath !== ''
   if (!isPath || typeof storage?.toAbsolute !== 'function') return filePath
-  refuseAddress(filePath)
-  return storage.toAbsolute(filePath)
-}
-
-/** As a path, it would lead into a folder that is called `file:`. @param {string} text */
-function refuseAddress (text) {
-  const [address, ofFile] = ADDRESS.exec(text) ?? []
-  if (address === undefined) return
+  const [address, ofFile] = ADDRESS.exec(filePath) ?? []
+  if (address === undefined) return storage.toAbsolute(filePath)
+  // As a path, it would lead into a folder that is called `file:`.
   const advice = ofFile ? 'pass a URL object, as new URL(text), or fileURLToPath(text)' : 'pass a path'
-  throw misuse(`expected a path, got the text of a URL, ${reasonOf(text)}; ${advice}, or write ./ before it if that is its name`)
+  throw misuse(`expected a path, got the text of a URL, ${reasonOf(filePath)}; ${advice}, or write ./ before it if that is its name`)
 }
 
 /**
