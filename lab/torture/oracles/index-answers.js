@@ -121,11 +121,10 @@ class Story {
       const where = this.makeWhere()
       const wanted = await collect(plain.stream({ where, values: false }))
       const told = `${this.name}, ${this.framing}, ${JSON.stringify(where)}`
-      const found = await collect(log.stream({ where, values: false })).catch((err) => {
-        throw new Violation('wrong answer', `${told}: ${err.message}`)
-      })
+      const fail = (err) => { throw new Violation('wrong answer', `${told}: ${err.message}`) }
+      const found = await collect(log.stream({ where, values: false })).catch(fail)
       if (String(found) !== String(wanted)) throw new Violation('wrong answer', `${told}: ${describe(found, wanted)}`)
-      const count = await log.count({ where })
+      const count = await log.count({ where }).catch(fail)
       if (count !== wanted.length) throw new Violation('wrong count', `${told}: ${count} instead of ${wanted.length}`)
     }
     await plain.close()
