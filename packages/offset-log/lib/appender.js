@@ -8,7 +8,7 @@ const { setImmediate } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 const { ScratchBuffer } = require('@millrace/flow')
 const { BackPressure, CommitQueue } = require('./commit')
-const { tooLargeToAppend } = require('./errors')
+const { tooLargeToAppend, transferred } = require('./errors')
 
 // A larger write is no faster, and its first callers would wait longer.
 const WRITE_SIZE_MAX = 512 * 1024
@@ -164,8 +164,12 @@ class Appender {
 
   /** @type {(commit: Commit, target: Buffer) => Packed} */
   #frame (commit, target) {
-    const { store } = this.#file
-    return (commit.packed = commit.asking === null ? store.frame(commit, target) : frameEach(store, commit, target))
+    const { store, blocks } = this.#file
+    try {
+      return (commit.packed = commit.asking === null ? store.frame(commit, target) : frameEach(store, commit, target))
+    } catch (err) {
+      throw commit.hasTransferred() ? transferred(blocks.path) : err
+    }
   }
 
   /** @param {Commit} commit  is in the file */

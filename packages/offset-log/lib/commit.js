@@ -95,6 +95,17 @@ class Commit {
     return this.recordCount > this.count
   }
 
+  /** Whether the memory of a record is in another thread now. */
+  hasTransferred () {
+    return this.records.slice(0, this.recordCount).some(({ buffer, byteOffset }) => {
+      try {
+        return !new Uint8Array(buffer, byteOffset)
+      } catch {
+        return true
+      }
+    })
+  }
+
   /** @type {(index: number) => Buffer[]} the records of one append */
   recordsOf (index) {
     return this.records.slice(index === 0 ? 0 : this.ends[index - 1], this.ends[index])

@@ -1,7 +1,7 @@
 'use strict'
 // The errors that several parts of a log create.
 
-const { LogError, reasonOf } = require('@millrace/errors')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 
 /**
  * @typedef {'get' | 'del'} Call  the method that was given the seq
@@ -34,6 +34,12 @@ function tooLargeToAppend (what, size, sizeMax) {
 function overloaded (path, size, sizeMax) {
   return new LogError('ERR_LOG_OVERLOADED', `append: ${size} bytes wait to be appended to ${path}, and maxPendingSize is ` +
     `${sizeMax}; nothing was written. Await drained(), or what append returns, before you append more`, { path })
+}
+
+/** @param {string} path */
+function transferred (path) {
+  return misuse(`append: the memory of a record was transferred before its append to ${path} had called back. Nothing was ` +
+    'written of it, or of what was appended beside it. Transfer a copy, or wait')
 }
 
 /**
@@ -101,6 +107,7 @@ exports.seqLost = seqLost
 exports.deleted = deleted
 exports.tooLargeToAppend = tooLargeToAppend
 exports.overloaded = overloaded
+exports.transferred = transferred
 exports.isShortRead = isShortRead
 exports.closedError = closedError
 exports.replacedError = replacedError

@@ -4,7 +4,7 @@
 
 const { MessageChannel } = require('node:worker_threads')
 const tape = require('tape')
-const { SimulatedDisk } = require('@millrace/testkit')
+const { SimulatedDisk, collect } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FILE = '/folder/log'
@@ -92,4 +92,25 @@ function transfer (value) {
   } finally {
     port1.close()
   }
+}
+
+tape('transferred: a record before its append has called back: the append fails, with what is appended beside it, and the log goes on', async (t) => {
+  for (const framing of ['checked', 'lines', 'offset32']) {
+    for (const fsync of ['always', 'never']) {
+      const log = OffsetLog(FILE, { storage: new SimulatedDisk().storage, framing, fsync })
+      await log.ready()
+      const record = Buffer.from(new ArrayBuffer(100)).fill('x')
+      const appends = ['a', record, ['b', 'c']].map((given) => log.append(toBytes(given)))
+      transfer(record)
+      const codes = (await Promise.allSettled(appends)).map(({ reason }) => reason?.code)
+      t.deepEqual(codes, Array(3).fill('ERR_INVALID_ARGUMENT'), `${framing}, ${fsync}`)
+      await log.append(toBytes('d'))
+      t.deepEqual((await collect(log.stream({ seqs: false }))).map(String), ['d'])
+      await log.close()
+    }
+  }
+})
+
+function toBytes (given) {
+  return Array.isArray(given) ? given.map(toBytes) : Buffer.from(given.buffer ?? given)
 }
