@@ -46,7 +46,8 @@ function seekKey (buf, start, key) {
  * @returns {number}  -1 when there is nothing at the path
  */
 function seekPath (buf, start, path, pathStart = 0) {
-  return findSteps(buf, start, buf.length, toSteps(isUint8Array(path) ? decode(path, pathStart) : path))
+  const given = !Array.isArray(path) && isUint8Array(path) ? decode(path, pathStart) : path
+  return findSteps(buf, start, buf.length, toSteps(given))
 }
 
 /**

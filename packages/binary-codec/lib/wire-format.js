@@ -190,7 +190,8 @@ function requireTagAt (buf, start) {
 
 /** @type {(buf: unknown, start: number) => void} */
 function requirePosition (buf, start) {
-  if (!isUint8Array(buf)) throw misuse(`expected a Buffer, got ${typeof buf}`)
+  // The first question is quicker, and leaves out bytes of another realm only.
+  if (!(buf instanceof Uint8Array || isUint8Array(buf))) throw misuse(`expected a Buffer, got ${typeof buf}`)
   if (!Number.isInteger(start) || start < 0 || start > buf.length) {
     const hint = start === -1 ? ', which is what the seek functions give for "not found"' : ''
     throw misuse(`start must be a position in the buffer, 0 to ${buf.length}, got ${reasonOf(start)}${hint}`)
@@ -204,7 +205,7 @@ function requirePosition (buf, start) {
  * @returns {Uint8Array}  a view
  */
 function sliceRange (buf, start, end) {
-  if (!isUint8Array(buf)) throw misuse(`expected a Buffer, got ${typeof buf}`)
+  if (!(buf instanceof Uint8Array || isUint8Array(buf))) throw misuse(`expected a Buffer, got ${typeof buf}`)
   if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > buf.length) {
     throw misuse(`expected a range inside a buffer of ${buf.length} bytes, got ${reasonOf(start)} to ${reasonOf(end)}`)
   }

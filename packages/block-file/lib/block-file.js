@@ -655,7 +655,7 @@ function isPosition (position) {
 /** @type {(name: string, bytes: Uint8Array) => Buffer} */
 function toBuffer (name, bytes) {
   if (Buffer.isBuffer(bytes)) return bytes
-  if (!isUint8Array(bytes)) throw misuse(`${name}: expected a Buffer, got ${typeof bytes}`)
+  if (!(bytes instanceof Uint8Array || isUint8Array(bytes))) throw misuse(`${name}: expected a Buffer, got ${typeof bytes}`)
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 

@@ -45,7 +45,7 @@ const jsonCodec = Object.freeze({
    *   position
    */
   decode (buf) {
-    if (!isUint8Array(buf)) throw misuse(`expected a Buffer, got ${typeof buf}`)
+    if (!(buf instanceof Uint8Array || isUint8Array(buf))) throw misuse(`expected a Buffer, got ${typeof buf}`)
     return parse(buf, 0, buf.length)
   },
 
@@ -58,7 +58,7 @@ const jsonCodec = Object.freeze({
    * @throws {LogError} ERR_CODEC_DECODE
    */
   decodeRange (buf, start, end) {
-    if (!isUint8Array(buf)) throw misuse(`expected a Buffer, got ${typeof buf}`)
+    if (!(buf instanceof Uint8Array || isUint8Array(buf))) throw misuse(`expected a Buffer, got ${typeof buf}`)
     if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > buf.length) {
       throw misuse(`expected a range inside a buffer of ${buf.length} bytes, got ${reasonOf(start)} to ${reasonOf(end)}`)
     }

@@ -97,7 +97,9 @@ class RecordCodec {
     }
     if (Buffer.isBuffer(bytes)) return bytes
     if (typeof bytes === 'string') return Buffer.from(bytes)
-    if (isUint8Array(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    if (bytes instanceof Uint8Array || isUint8Array(bytes)) {
+      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    }
     throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this._label} returned ${typeof bytes} for the value; ` +
       'it must return a Buffer or a string')
   }
