@@ -31,6 +31,8 @@ const LATE_SIZE = 3
 const WRITTEN = Object.freeze({ sync: false })
 /** Who has not appended for so long looks first whether the folder is still its own. */
 const PROVE_MS = 1000
+/** Among appends that are under way, one of so many looks at the clock for that: each took a tenth longer. */
+const LOOK_COUNT = 256
 
 /**
  * @typedef {import('./core').Core} Core
@@ -64,6 +66,7 @@ class Appending {
   #eager = null
   /** When it was last seen that the folder is its own. */
   #provenMs = performance.now()
+  #untilLook = LOOK_COUNT
 
   /**
    * @param {Core} core
@@ -84,6 +87,7 @@ class Appending {
    */
   append (records, size, cb, givesSeqs) {
     this.#core.lifecycle.enter()
+    if (this.backPressure.size === 0 || --this.#untilLook === 0) this.#prove()
     this.backPressure.reserve(size)
     this.#place(records, size, cb, givesSeqs)
   }
@@ -94,7 +98,6 @@ class Appending {
    */
   #place (records, size, cb, givesSeqs, waiting = null) {
     const { segments } = this.#core
-    this.#prove()
     if (segments.opened.failure !== null) return this.#refuse(size, cb, segments.opened.failure)
     if (this.#rolling === null && !this.#isFull(size)) {
       if (this.#fits(records, size)) return this.#appendTo(segments.last, records, size, cb, givesSeqs)
@@ -108,6 +111,7 @@ class Appending {
   /** Another process may have the folder by now: what it has appended must not be overwritten. */
   #prove () {
     const nowMs = performance.now()
+    this.#untilLook = LOOK_COUNT
     if (nowMs - this.#provenMs < PROVE_MS) return
     this.#provenMs = nowMs
     try {
