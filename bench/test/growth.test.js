@@ -24,8 +24,8 @@ tape('growth: a log that has grown in steps holds what one that has grown at onc
 
 tape('growth: too little room on the disk or in memory is said before anything is written', (t) => {
   t.equal(findLack('.', 1e6, 1e3), undefined)
-  t.equal(findLack('.', 9e15, 1), '9000000 GB of memory')
-  t.equal(findLack('.', 1, 9e15), '9000000 GB of room on the disk')
+  t.equal(findLack('.', 9e15, 1), '9000 TB of memory')
+  t.equal(findLack('.', 1, 9e15), '9000 TB of room on the disk')
   t.end()
 })
 

@@ -101,11 +101,12 @@ function withRoom (storage) {
   if (roomy.has(storage)) return storage
   /** @type {any} */
   const calls = {}
+  // What is no storage is refused below.
   for (const name of OPENING) {
-    if (storage[name]) calls[name] = callbackify((/** @type {any[]} */ ...args) => patiently(storage, name, args))
+    if (storage?.[name]) calls[name] = callbackify((/** @type {any[]} */ ...args) => patiently(storage, name, args))
   }
   for (const name of OPENING_NOW) {
-    if (storage[name]) calls[name] = (/** @type {any[]} */ ...args) => atOnce(storage, name, args)
+    if (storage?.[name]) calls[name] = (/** @type {any[]} */ ...args) => atOnce(storage, name, args)
   }
   const made = withCalls(storage, calls)
   roomy.add(made)

@@ -74,8 +74,9 @@ class EventStream {
     this.#stallMs = stallMs
     response.once('close', this.end)
     const { socket } = response.req
-    socket?.once('end', this.end)
-    if (socket?.readableEnded) this.end()
+    // Nobody says that it has ended its side, and reads on, without an end.
+    if (socket?.readableEnded) socket.end()
+    else socket?.once('end', () => socket.end())
     response.writeHead(200, HEADERS)
     response.write(`retry: ${RETRY_MS}\n\n`)
     this.#heartbeat = setInterval(() => {
