@@ -8,7 +8,7 @@ const tape = require('tape')
 const { isLongRun, newPath } = require('@millrace/testkit')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
-const [SEGMENTS, FILES, STEPS] = isLongRun ? [150, 140, 60] : [40, 90, 15]
+const [SEGMENTS, FILES, STEPS] = isLongRun ? [150, 140, 60] : [40, 90, 5]
 
 /** `ulimit` is of a POSIX shell. */
 tape(`few files: of several logs (seed ${seed})`, { skip: process.platform === 'win32' }, async (t) => {

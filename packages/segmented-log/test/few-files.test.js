@@ -10,7 +10,7 @@ const { createRandom, isLongRun, newPath } = require('@millrace/testkit')
 const { STEPS, Writer, makeWhere } = require('./few-files-child')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
-const [SEGMENTS, FILES, STEP_COUNT] = isLongRun ? [300, 100, 40] : [80, 48, 12]
+const [SEGMENTS, FILES, STEP_COUNT] = isLongRun ? [300, 100, 40] : [80, 48, 5]
 /** `ulimit` is of a POSIX shell. */
 const skip = process.platform === 'win32'
 
