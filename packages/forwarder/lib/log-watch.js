@@ -35,7 +35,7 @@ class LogWatch {
   constructor (log, onNews) {
     this.#log = log
     this.#onNews = onNews
-    this.#timer = setInterval(() => this.look(), LOOK_MS).unref()
+    this.#timer = setInterval(() => this.refresh(), LOOK_MS).unref()
     this.#forgetSince = log.since(onNews, false)
   }
 
@@ -44,17 +44,13 @@ class LogWatch {
     this.#forgetSince()
   }
 
-  async look () {
+  /** Finds what another process, which writes the log, has appended so far. A failure is for the reader to notice. */
+  async refresh () {
     await this.#log.ready().then(() => this.#log.refresh?.()).catch((/** @type {any} */ err) => {
       if (!isOver(err) || this.closed !== null) return
       this.closed = err
       this.#onNews()
     })
-  }
-
-  /** Finds what another process, which writes the log, has appended so far. A failure is for the reader to notice. */
-  async refresh () {
-    await this.look()
   }
 
   /** Whether the log was closed because a log writer is replacing it. */

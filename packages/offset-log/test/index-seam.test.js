@@ -68,7 +68,6 @@ function fakeIndex (random, records) {
     compacting: note('compacting'),
     compacted: async (hasChanged) => note('compacted')(hasChanged),
     replaced: async () => note('replaced')(),
-    synced: () => {},
     ready: async () => note('ready')(),
     status: () => ({ isFake: true }),
     drop: async () => note('drop')(),
