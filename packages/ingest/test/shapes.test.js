@@ -70,7 +70,9 @@ function * otlpJsonBodies () {
     yield [`a name: ${name}`, `{${JSON.stringify(text)}:1,"resourceLogs":[]}`, 200]
     const isList = text.startsWith('[{}')
     const isKnown = isList || (text.startsWith('{') && status !== 400)
-    yield [`resource logs: ${name}`, `{"resourceLogs":${isList ? text : `[${text}]`}}`, isKnown ? 200 : 400]
+    // Without its list, an object with other members is refused.
+    const object = text.startsWith('{"') ? `{"scopeLogs":null,${text.slice(1)}` : text
+    yield [`resource logs: ${name}`, `{"resourceLogs":${isList ? text : `[${object}]`}}`, isKnown ? 200 : 400]
   }
   yield ['many tiny records', otlp(`${fill('{},', 3 * MIB)}{}`), 413]
   yield ['a large resource', `{"resourceLogs":[{"resource":{"attributes":[${fill('{"key":"k"},', 3 * MIB)}{}]},"scopeLogs":[]}]}`, 413]

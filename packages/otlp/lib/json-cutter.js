@@ -4,7 +4,7 @@
 
 const { LogError } = require('@millrace/errors')
 const { DONE, JsonCheck, REFUSED, showByte } = require('@millrace/json-codec')
-const { PARTS_MAX, partTooLarge, tooManyParts, whyNoLogs } = require('./log-record')
+const { PARTS_MAX, partTooLarge, tooManyParts, whyNoList } = require('./log-record')
 
 const [QUOTE, COMMA, COLON, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, LETTER_N] = Buffer.from('",:{}[]n')
 const IS_SPACE = new Uint8Array(256)
@@ -61,9 +61,10 @@ class JsonCutter {
   #level = 0
   /** Of the member at hand. */
   #name = ''
-  /** What a request without a list of logs has in its place. @type {string | null} */
-  #stranger = null
-  #hasLogs = false
+  /** Of each level, what an object without its list has in the place of it. @type {Array<string | null>} */
+  #strangers = [null, null, null]
+  /** Of each level, whether the list was there. */
+  #hasList = [false, false, false]
   /** Of each level, the values that are wanted. @type {Array<Record<string, Buffer>>} */
   #values = [{}, {}, {}]
   /** Bytes in front of the chunk. */
@@ -111,7 +112,6 @@ class JsonCutter {
   /** No more comes. */
   end () {
     if (this.#place !== OVER) throw wrong('it ends too early', this.#offset)
-    if (this.#stranger !== null && !this.#hasLogs) throw wrong(whyNoLogs(this.#stranger), this.#offset)
   }
 
   /** @type {(chunk: Buffer, at: number) => number} */
@@ -172,7 +172,7 @@ class JsonCutter {
   #beginValue (byte, at) {
     const { list, wanted } = LEVELS[this.#level]
     if (this.#name === list) {
-      this.#hasLogs = true
+      this.#hasList[this.#level] = true
       this.#sink.reset(this.#level)
       if (byte === OPEN_BRACKET) {
         this.#level++
@@ -193,6 +193,8 @@ class JsonCutter {
       return at
     }
     this.#values[this.#level] = {}
+    this.#strangers[this.#level] = null
+    this.#hasList[this.#level] = false
     this.#sink.open(this.#level)
     this.#place = NAME_OR_END
     return at + 1
@@ -200,9 +202,17 @@ class JsonCutter {
 
   /** @type {(at: number) => number} */
   #closeObject (at) {
+    this.#checkList(at)
     if (this.#level > 0) this.#sink.close(this.#level, this.#values[this.#level])
     this.#place = this.#level > 0 ? ITEM_END : OVER
     return at + 1
+  }
+
+  /** @param {number} at */
+  #checkList (at) {
+    const stranger = this.#strangers[this.#level]
+    if (stranger === null || this.#hasList[this.#level]) return
+    throw wrong(whyNoList(LEVELS[this.#level].list, stranger), this.#offset + at)
   }
 
   /** @type {(at: number) => number} */
@@ -263,7 +273,7 @@ class JsonCutter {
   #use (bytes, from, to) {
     if (this.#want === A_NAME) {
       this.#name = to - from > NAME_SIZE_MAX || from === to ? '' : nameAt(bytes, from, to)
-      if (this.#level === 0) this.#stranger ??= this.#name
+      if (!LEVELS[this.#level].wanted.includes(this.#name)) this.#strangers[this.#level] ??= this.#name
     } else if (this.#want === A_RECORD) {
       if (this.#isTooLarge) this.#sink.tooLarge()
       else this.#sink.record(bytes, from, to, this.#check.parts)

@@ -7,7 +7,8 @@ const {
   CLOSE_BRACE, CLOSE_BRACKET, COMMA, GIVEN_UP, JsonScanner, OPEN_BRACE, OPEN_BRACKET
 } = require('./json-scanner')
 const {
-  NAMES, NANOSECOND_DIGITS, NESTING_MAX, SPAN_ID_SIZE, TRACE_ID_SIZE, emptyResource, idOfHex, isNewKey, nameOf, tooMany
+  NAMES, NANOSECOND_DIGITS, NESTING_MAX, SPAN_ID_SIZE, TRACE_ID_SIZE, emptyResource, idOfHex, isNewKey, nameOf, tooMany,
+  whyNoName
 } = require('./log-record')
 const { LONG_DIGITS } = require('./long-integers')
 const { enumOf, readBase64, readDouble, readInteger, readResource, readScope, timeOf, uint32Of } = require('./read-json')
@@ -76,15 +77,8 @@ class JsonTranscoder {
 
   /** @throws GIVEN_UP, or a LogError; the request may be well-formed all the same */
   passRequest () {
-    let hasLogs = false
-    this.#passMembers({
-      resourceLogs: () => {
-        hasLogs = true
-        this.#passList(this.#passResourceLogs)
-      }
-    })
+    this.#passMembers({ resourceLogs: () => this.#passList(this.#passResourceLogs) })
     this.#scanner.passEnd()
-    if (!hasLogs) throw GIVEN_UP
   }
 
   #passResourceLogs = () => {
@@ -109,7 +103,7 @@ class JsonTranscoder {
   }
 
   /**
-   * An object.
+   * An object. If it has members, it must have one of those that are taken.
    * @param {Record<string, () => void>} takers
    * @returns {Record<string, any>}  others that mean something
    */
@@ -118,6 +112,7 @@ class JsonTranscoder {
     /** @type {Record<string, any>} */
     const others = {}
     const names = new Set()
+    let isTaken = false
     scanner.pass(OPEN_BRACE)
     if (scanner.passIf(CLOSE_BRACE)) return others
     do {
@@ -125,11 +120,14 @@ class JsonTranscoder {
       const name = scanner.text()
       if (names.has(name) || name === '__proto__') throw GIVEN_UP
       names.add(name)
-      if (Object.hasOwn(takers, name)) takers[name]()
-      else if (MEANT.has(name)) others[name] = scanner.takeValue()
+      if (Object.hasOwn(takers, name)) {
+        takers[name]()
+        isTaken = true
+      } else if (MEANT.has(name)) others[name] = scanner.takeValue()
       else scanner.passValue()
     } while (scanner.passIf(COMMA))
     scanner.pass(CLOSE_BRACE)
+    if (!isTaken) throw GIVEN_UP
     return others
   }
 
@@ -151,7 +149,7 @@ class JsonTranscoder {
     let next = 0
     do {
       const index = this.#passFieldName(next)
-      if (index === FIELDS.length) scanner.passValue()
+      if (index === FIELDS.length) this.#passUnknown()
       else if ((seen >>> index & 1) === 1) throw GIVEN_UP
       else {
         seen |= 1 << index
@@ -160,6 +158,11 @@ class JsonTranscoder {
       }
     } while (scanner.passIf(COMMA))
     scanner.pass(CLOSE_BRACE)
+  }
+
+  #passUnknown () {
+    if (whyNoName(this.#scanner.text()) !== undefined) throw GIVEN_UP
+    this.#scanner.passValue()
   }
 
   /** The index of the field that comes next, probably this one or one behind it. @param {number} next */

@@ -2,6 +2,7 @@
 // Log records as both readers give them: their shape, and how the values of either encoding become values of JSON.
 
 const { LogError } = require('@millrace/errors')
+const { ANY_VALUE, LOG_RECORD } = require('./fields')
 
 /** How members of a record begin, as JSON text. */
 const NAMES = Object.freeze({
@@ -24,6 +25,10 @@ const SHOWN_LENGTH_MAX = 40
 const UINT32 = 2 ** 32
 const BILLION = 1e9
 const NANOSECOND_DIGITS = 9
+/** Names as protobuf has them, which JSON of OTLP must not have: others than these are unknown, and ignored. */
+const MISSPELLED = new Map([...Object.keys(LOG_RECORD), ...Object.keys(ANY_VALUE)]
+  .map((name) => /** @type {[string, string]} */ ([name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), name]))
+  .filter(([name, meant]) => name !== meant))
 const SECONDS_LENGTH = 20
 
 /**
@@ -193,13 +198,22 @@ function idOfHex (hex, size) {
 }
 
 /**
- * Of a request in JSON that has members, but no list of logs: it holds something else, such as traces, and to accept it
- * would lose that.
- * @param {string} name  of a member
+ * Of a part of a request in JSON that has members, but not its list: it holds something else, such as traces, or logs
+ * under an older name, and to accept it would lose that.
+ * @type {(list: string, name: string) => string} `name`: of a member
  */
-function whyNoLogs (name) {
+function whyNoList (list, name) {
   const shown = name.length > SHOWN_LENGTH_MAX ? `${name.slice(0, SHOWN_LENGTH_MAX)}...` : name
-  return `it has no resourceLogs${shown === '' ? '' : `, but ${JSON.stringify(shown)}`}`
+  return `it has no ${list}${shown === '' ? '' : `, but ${JSON.stringify(shown)}`}`
+}
+
+/**
+ * Why a member of this name is refused: to ignore it would lose what it means.
+ * @type {(name: string) => string | undefined}
+ */
+function whyNoName (name) {
+  const meant = MISSPELLED.get(name)
+  return meant && `${name} must be spelled ${meant}`
 }
 
 /** @param {number} countMax */
@@ -218,7 +232,8 @@ function partTooLarge (name, sizeMax) {
 }
 
 exports.PARTS_MAX = PARTS_MAX
-exports.whyNoLogs = whyNoLogs
+exports.whyNoList = whyNoList
+exports.whyNoName = whyNoName
 exports.tooManyParts = tooManyParts
 exports.partTooLarge = partTooLarge
 exports.emptyRecord = emptyRecord

@@ -1,6 +1,6 @@
 'use strict'
 // A logs request in JSON, as log records. Members with unknown names are ignored, and null is as good as nothing; a
-// member of the wrong kind is refused, with its name, and so is a request that has members, but no list of logs.
+// member of the wrong kind is refused, with its name, and so is a part that has others in place of its list.
 
 const { isUtf8 } = require('node:buffer')
 const { LogError } = require('@millrace/errors')
@@ -8,7 +8,7 @@ const { parseText } = require('@millrace/json-codec')
 const { hasLongNumber, quoteLongIntegers } = require('./long-integers')
 const {
   NESTING_MAX, SPAN_ID_SIZE, TRACE_ID_SIZE, emptyRecord, emptyResource, emptyScope, idOfHex, setAttribute, showDouble,
-  timeOfDigits, tooMany, whyNoLogs
+  timeOfDigits, tooMany, whyNoList, whyNoName
 } = require('./log-record')
 
 const INT64_LIMIT = 2n ** 63n
@@ -31,7 +31,7 @@ const NOT_FINITE = ['NaN', 'Infinity', '-Infinity']
 
 /**
  * Reads all log records of a request in JSON, as `readProtobuf` does. 64-bit integers may be strings or numbers, and
- * numbers keep all their digits; enums must be integers. A request that has members, but no `resourceLogs`, is refused.
+ * numbers keep all their digits; enums must be integers. A part that has others in place of its list is refused.
  * @param {Uint8Array} bytes
  * @param {import('./log-record').ReadLimits} limits
  * @returns {LogGroup[]}
@@ -40,14 +40,15 @@ const NOT_FINITE = ['NaN', 'Infinity', '-Infinity']
 function readJson (bytes, { countMax }) {
   const request = parse(bytes)
   checkObject(request, 'the request')
-  const [stranger] = Object.keys(request)
-  if (stranger !== undefined && !Object.hasOwn(request, 'resourceLogs')) throw wrong(whyNoLogs(stranger))
+  checkList(request, 'resourceLogs', [])
   /** @type {LogGroup[]} */
   const groups = []
   let count = 0
   for (const resourceLogs of listOf(request, 'resourceLogs')) {
+    checkList(resourceLogs, 'scopeLogs', ['resource', 'schemaUrl'])
     const resource = readResource(resourceLogs)
     for (const scopeLogs of listOf(resourceLogs, 'scopeLogs')) {
+      checkList(scopeLogs, 'logRecords', ['scope', 'schemaUrl'])
       const list = listOf(scopeLogs, 'logRecords')
       count += list.length
       if (count > countMax) throw tooMany(countMax)
@@ -55,6 +56,12 @@ function readJson (bytes, { countMax }) {
     }
   }
   return groups
+}
+
+/** @type {(given: Json, list: string, others: string[]) => void} */
+function checkList (given, list, others) {
+  const stranger = Object.keys(given).find((name) => !others.includes(name))
+  if (stranger !== undefined && !Object.hasOwn(given, list)) throw wrong(whyNoList(list, stranger))
 }
 
 /** @param {Uint8Array} bytes */
@@ -96,6 +103,7 @@ function readScope (scopeLogs) {
 
 /** @param {Json} given @returns {LogRecord} */
 function readLogRecord (given) {
+  for (const name of Object.keys(given)) checkName(name)
   const record = emptyRecord()
   record.time = timeOf(given, 'timeUnixNano')
   record.observedTime = timeOf(given, 'observedTimeUnixNano')
@@ -148,8 +156,15 @@ function readContent (name, content, depth, before) {
     case 'bytesValue': return readBase64(content)
     case 'arrayValue': return listIn(content, name, depth + 1).map((item) => readAnyValue(item, depth + 1))
     case 'kvlistValue': return readPairs(listIn(content, name, depth + 1), depth + 1)
-    default: return before
+    default: checkName(name)
   }
+  return before
+}
+
+/** @param {string} name */
+function checkName (name) {
+  const reason = whyNoName(name)
+  if (reason !== undefined) throw wrong(reason)
 }
 
 /** @type {(content: any, name: string, depth: number) => Json[]} */

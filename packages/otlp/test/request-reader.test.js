@@ -5,7 +5,7 @@
 const { deepStrictEqual } = require('node:assert')
 const tape = require('tape')
 const { createRandom } = require('@millrace/testkit')
-const { RequestReader, readJson, readProtobuf } = require('..')
+const { RequestReader, readAsJson, readJson, readProtobuf } = require('..')
 const { encode, randomRequest, toJson } = require('./oracle')
 
 const COUNT = Number(process.env.MILLRACE_OTLP_REQUESTS ?? 300)
@@ -189,6 +189,33 @@ tape('steps: a request in JSON that has no list of logs, but something else, is 
   for (const text of ['{}', '{"resourceLogs":null}', '{"a":1,"resourceLogs":[]}', '{"resourceLogs":[],"a":1}']) {
     for (const options of [{}, { wholeSize: 64 * 1024 }]) t.deepEqual(read('json', Buffer.from(text), options).texts, [], text)
   }
+  t.end()
+})
+
+tape('steps: logs under an older name, or one that protobuf has, are refused: they got 200, and were lost', (t) => {
+  const inRecord = (record) => `{"resourceLogs":[{"scopeLogs":[{"logRecords":[${record}]}]}]}`
+  const refused = [
+    ['{"resourceLogs":[{"scopeLogs":[]},{"instrumentationLibraryLogs":[{"logRecords":[{}]}]}]}', /it has no scopeLogs, but "instrumentationLibraryLogs"/],
+    ['{"resourceLogs":[{"resource":{},"schemaUrl":"","scope_logs":[{"logRecords":[{}]}]}]}', /it has no scopeLogs, but "scope_logs"/],
+    ['{"resourceLogs":[{"scopeLogs":[{"scope":{},"schemaUrl":"","log_records":[{}]}]}]}', /it has no logRecords, but "log_records"/],
+    ['{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}]},{"logs":[{}]}]}]}', /it has no logRecords, but "logs"/],
+    [inRecord('{"time_unix_nano":"1"}'), /time_unix_nano must be spelled timeUnixNano/],
+    [inRecord('{"flags":1,"trace_id":""}'), /trace_id must be spelled traceId/],
+    [inRecord('{"body":{"string_value":"x"}}'), /string_value must be spelled stringValue/],
+    [inRecord('{"attributes":[{"key":"k","value":{"arrayValue":{"values":[{"int_value":1}]}}}]}'), /int_value must be spelled intValue/]
+  ]
+  const taken = ['{"resourceLogs":[{}]}', '{"resourceLogs":[{"resource":{},"schemaUrl":"u"}]}', '{"resourceLogs":[{"new_list":[1],"scopeLogs":null}]}',
+    '{"resourceLogs":[{"scopeLogs":[{}]}]}', '{"resourceLogs":[{"scopeLogs":[{"logRecords":[],"new_list":[1]}]}]}']
+  const waysOf = (bytes) => [{}, { wholeSize: 64 * 1024 }, { cuts: [1, bytes.length - 3] }]
+  for (const [text, reason] of refused) {
+    const bytes = Buffer.from(text)
+    for (const options of waysOf(bytes)) t.throws(() => read('json', bytes, options), (err) => err.code === 'ERR_CODEC_DECODE' && reason.test(err.message), text)
+    t.throws(() => readJson(bytes, LIMITS), reason)
+    t.throws(() => readAsJson('json', bytes, LIMITS), reason)
+  }
+  for (const text of taken) for (const options of waysOf(Buffer.from(text))) t.deepEqual(read('json', Buffer.from(text), options).texts, [], text)
+  const unknown = Buffer.from(inRecord('{"new_field":1,"body":{"newValue":1}}'))
+  for (const options of waysOf(unknown)) t.deepEqual(read('json', unknown, options).texts.map(String), ['{"body":null}'])
   t.end()
 })
 
