@@ -4,6 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
+const ts = require('typescript')
 const { codes } = require('@millrace/errors')
 const { slotOptionNames } = require('@millrace/merged-log')
 const { optionNames: writerOptionNames } = require('@millrace/log-writer')
@@ -70,6 +71,15 @@ tape('reference: every method and property of a log is on its page', async (t) =
   await log.close()
 })
 
+tape('types: a package that a comment names was taken for a tag: the option strict of open was in no type, and texts were cut off', (t) => {
+  const packages = path.join(__dirname, '..', 'packages')
+  const names = fs.readdirSync(packages).flatMap((name) => sourcesIn(path.join(packages, name)))
+  const wrong = names.flatMap((name) => findFalseTags(name))
+  t.deepEqual(wrong, [], 'write it in backticks')
+  t.ok(pages.get('millrace.md').includes('\n| `strict` |'), 'the option strict of open is on its page')
+  t.end()
+})
+
 tape('reference: every option, function and method has a description in its comment', (t) => {
   const counts = new Map()
   for (const place of missing) {
@@ -80,3 +90,26 @@ tape('reference: every option, function and method has a description in its comm
   t.deepEqual(missing.filter((place) => over.includes(place.split('/')[1])), [])
   t.end()
 })
+
+/** @param {string} folder  of a package @returns {string[]} */
+function sourcesIn (folder) {
+  const names = fs.readdirSync(folder).filter((name) => ['index.js', 'lib', 'bin'].includes(name))
+  return names.map((name) => path.join(folder, name)).flatMap((file) => {
+    if (!fs.statSync(file).isDirectory()) return [file]
+    return fs.readdirSync(file, { recursive: true }).filter((name) => name.endsWith('.js')).map((name) => path.join(file, name))
+  })
+}
+
+/** The names of packages in the comments of a file that TypeScript takes for tags. @param {string} file */
+function findFalseTags (file) {
+  const text = fs.readFileSync(file, 'utf8')
+  const found = []
+  const visit = (node) => {
+    for (const { tags = [] } of node.jsDoc ?? []) {
+      for (const { tagName: { end } } of tags) if (text[end] === '/') found.push(`${file}: ${text.slice(end - 20, end + 20)}`)
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, false, ts.ScriptKind.JS))
+  return found
+}

@@ -463,6 +463,7 @@ export async function opening () {
   is<{ n: number }>()((await log.first())!.value)
   log.view({ name: 'sum', initial: 0, reduce: (sum, { n }) => sum + n })
   const file: OffsetLog = open('a.log', { index: ['n'] })
+  open('a.log', { strict: false }).stream()
   await file.compact()
   // @ts-expect-error
   open('events', { maxSize: '1 MiB' })

@@ -11,7 +11,7 @@ const REPLICAS_MAX = 5
 /** How long the servers may be away. They must remember message ids for longer than that. */
 const TIMEOUT_MS = 30_000
 const DUPLICATE_WINDOW_MS = 120_000
-/** Of @nats-io/transport-node. They pass through as they are. */
+/** Of `@nats-io/transport-node`. They pass through as they are. */
 const CONNECTING = ['authenticator', 'debug', 'ignoreAuthErrorAbort', 'inboxPrefix', 'maxPingOut', 'maxReconnectAttempts', 'name',
   'noRandomize', 'pass', 'pingInterval', 'reconnect', 'reconnectDelayHandler', 'reconnectJitter', 'reconnectJitterTLS',
   'reconnectTimeWait', 'servers', 'tls', 'token', 'user', 'waitOnFirstConnect', 'ignoreClusterUpdates']

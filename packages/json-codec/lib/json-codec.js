@@ -95,7 +95,7 @@ const strictJsonCodec = Object.freeze({
  *   class that have no fields, functions, symbols, NaN and infinite numbers, invalid dates, and undefined in an array.
  *   Dates and whatever has a `toJSON` are taken, and what that returns is not looked into. Members that are undefined,
  *   and members whose key is a symbol, are left out, as JSON does. An append takes about a tenth longer. False by
- *   default; the codec `'json'` of `open` of @millrace/millrace is strict.
+ *   default; the codec `'json'` of `open` of `millrace` is strict.
  */
 
 /**

@@ -33,7 +33,7 @@ const OF_SEGMENTS = ['segmentSize', 'segmentAge', 'segmentDay', 'time', 'compres
  *   it does with a Map or NaN: the append fails with ERR_CODEC_ENCODE. `jsonCodec` stores them.
  * @property {ReadonlyArray<IndexedPath> | Index} [index]  The fields by which records are looked up, as in
  *   `['type', { path: 'tags', each: true }, { path: 'price', range: true }]`: reads with a `where` that asks for one of
- *   them read only its records. Loads @millrace/index. The index is a folder beside the log; it may be removed.
+ *   them read only its records. Loads `@millrace/index`. The index is a folder beside the log; it may be removed.
  * @property {boolean} [strict]  True refuses options of `stream`, `scan` and `get` that do not exist, such as `limt`;
  *   true by default.
  */

@@ -25,7 +25,7 @@ const { ofBatch } = require('./errors')
  * @property {(where: import('@millrace/where').Filter[]) => RecordFilter} [compile]  Makes a filter that works on the
  *   bytes, so that records that do not match need not be decoded.
  * @property {boolean} [dictionary]  True gives new files a dictionary, in which texts that repeat are stored once: see
- *   `withDictionary` of @millrace/dictionary.
+ *   `withDictionary` of `@millrace/dictionary`.
  */
 
 /**

@@ -31,7 +31,7 @@ const TIMES_FILE = 'times'
 /** The folder of an index. */
 const INDEX_FOLDER = 'index'
 const LOCK_FILES = [LOCK_FILE, `${LOCK_FILE}.lock`]
-/** The name of a slot's folder, which has a log of its own: see @millrace/merged-log. */
+/** The name of a slot's folder, which has a log of its own: see `@millrace/merged-log`. */
 const SLOT = /^(0|[1-9]\d{0,5})$/
 const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
 

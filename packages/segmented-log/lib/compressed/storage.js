@@ -228,7 +228,7 @@ async function createHandle (handle, path, format, cache) {
 }
 
 /**
- * For other packages, such as @millrace/repair, to read compressed segments.
+ * For other packages, such as `@millrace/repair`, to read compressed segments.
  * @param {Storage} [storage]  the file system by default
  * @returns {Storage}  shows compressed files, named with the suffix or without it, as the plain ones, read-only
  */
