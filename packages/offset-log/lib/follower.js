@@ -263,9 +263,11 @@ class Follower {
     // Its lines are others than those that were read, at the same seqs.
     if (store.isLines && err?.code === 'ERR_LOG_REPLACED') store.failure = err
     if (err) throw err
-    // While the path leads nowhere, its writer may still write the old file. Whoever cannot tell looks again later.
+    if (place !== 'gone') return
     if (isOver) throw replacedError(blocks.path, 'was replaced by another file')
-    if (place === 'gone' && await isThere(this.#file, '').catch(() => false)) await this.#followLines(await this.#readState(), true)
+    // While the path leads nowhere, or to an empty file, as logrotate makes it, the writer may still write the old one.
+    // Whoever cannot tell looks again later.
+    if (await sizeOf(this.#file, '').catch(() => -1) > 0) await this.#followLines(await this.#readState(), true)
   }
 
   /**
@@ -359,13 +361,18 @@ function shrunkError ({ blocks: { path }, store: { end } }, size) {
 }
 
 /** Whether the log has a file with this suffix. @type {(file: LogFile, suffix: string) => Promise<boolean>} */
-async function isThere ({ blocks, storage = fileStorage }, suffix) {
+async function isThere (file, suffix) {
+  return await sizeOf(file, suffix) !== -1
+}
+
+/** Bytes of its file with this suffix; -1: there is none. @type {(file: LogFile, suffix: string) => Promise<number>} */
+async function sizeOf ({ blocks, storage = fileStorage }, suffix) {
   try {
-    const handle = await promisesOf(storage).open(await findPlace(blocks, storage) + suffix, { flags: 'r', createFolder: false })
-    await promisesOf(handle).close()
-    return true
+    const options = /** @type {const} */ ({ flags: 'r', createFolder: false })
+    const handle = promisesOf(await promisesOf(storage).open(await findPlace(blocks, storage) + suffix, options))
+    return await handle.size().finally(() => handle.close())
   } catch (err) {
-    if (isMissing(/** @type {NodeJS.ErrnoException} */ (err))) return false
+    if (isMissing(/** @type {NodeJS.ErrnoException} */ (err))) return -1
     throw err
   }
 }

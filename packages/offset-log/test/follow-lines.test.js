@@ -84,6 +84,45 @@ tape('follow, lines: what a file still gets after it was renamed is read, until 
   await log.close()
 })
 
+tape('follow, lines: what a file still gets is read while an empty one has its name, as logrotate makes it', async (t) => {
+  const file = newPath('events.jsonl')
+  fs.writeFileSync(file, lines(0, 2))
+  const { log, seen, ended } = follow(file)
+  await until(() => seen.length === 2)
+  fs.renameSync(file, `${file}.1`)
+  fs.writeFileSync(file, '')
+  await log.refresh()
+  fs.appendFileSync(`${file}.1`, lines(2, 3))
+  await log.refresh()
+  fs.appendFileSync(`${file}.1`, lines(3, 5))
+  fs.appendFileSync(file, lines(9, 10))
+  t.equal((await ended).code, 'ERR_LOG_REPLACED')
+  t.deepEqual(seen, [0, 1, 2, 3, 4])
+  await log.close()
+})
+
+tape('follow, lines: a file that gets its name back while a reader looks who has it is no other file', async (t) => {
+  const file = newPath('events.jsonl')
+  fs.writeFileSync(file, lines(0, 2))
+  let comesBack = false
+  const open = async (path, options) => {
+    if (comesBack) fs.renameSync(`${file}.1`, file)
+    comesBack = false
+    return await promisesOf(fileStorage).open(path, options)
+  }
+  const log = openJson(file, { storage: { ...fileStorage, open: callbackify(open) } })
+  t.equal(await log.count(), 2)
+  fs.renameSync(file, `${file}.1`)
+  fs.appendFileSync(`${file}.1`, lines(2, 3))
+  comesBack = true
+  await log.refresh()
+  t.equal(comesBack, false)
+  fs.appendFileSync(file, lines(3, 4))
+  await log.refresh()
+  t.deepEqual(await collect(log.stream({ seqs: false })), [0, 1, 2, 3].map((n) => ({ n })))
+  await log.close()
+})
+
 for (const [name, appended] of [['a half line', '{"n":2'], ['half a batch', lines(2, 3)]]) {
   tape(`follow, lines: ${name} that a writer cuts while it is being read costs nothing that was read before`, async (t) => {
     const file = newPath('events.jsonl')
