@@ -60,9 +60,15 @@ function detailOf ({ name, code, message }) {
   return name === 'LogError' ? codes[/** @type {keyof typeof codes} */ (code)] : WORDS[code] ?? message
 }
 
+/** @param {any} err */
+function reasonOfAbort (err) {
+  return err?.code === 'ABORT_ERR' ? err.cause : err
+}
+
 /** @param {any} err @returns {Problem} */
 function toProblem (err) {
-  if (err instanceof Problem) return err
+  const given = reasonOfAbort(err)
+  if (given instanceof Problem) return given
   const { code, statusCode, seq } = err ?? {}
   const status = STATUS_OF[code] ?? (statusCode >= 400 && statusCode < 500 ? statusCode : null)
   if (status === 503) return unavailable('more waits to be written than the log may keep waiting', err)

@@ -6,7 +6,7 @@ const { timerMs } = require('@millrace/errors')
 const { onAbort } = require('@millrace/flow')
 const { EventStream, HEADERS, idAt, sendBack, serveLive } = require('./live')
 const { allows } = require('./keys')
-const { Problem, sendProblem, toProblem } = require('./problem')
+const { Problem, sendProblem, toProblem, unauthorized } = require('./problem')
 const { LIGHT_LENGTH, describeGone, parseQuery, readLines } = require('./reading')
 const { docs } = require('./schemas')
 
@@ -67,9 +67,8 @@ function addReadRoutes (routes, context) {
 async function send ({ method, apiKey }, reply, { entry, query, context, release }) {
   const { keys, ending, scans, options: { limits } } = context
   const gone = new AbortController()
-  const listening = [ending, keys.endOf(apiKey)].map((signal) => onAbort(signal, () => gone.abort()))
-  const forget = () => listening.forEach((forget) => forget())
-  const lines = readLines(entry, query, limits, scans, gone.signal)
+  const forget = onAbort(keys.endOf(apiKey), () => gone.abort(notValid(apiKey)))
+  const lines = readLines(entry, query, limits, scans, { gone: gone.signal, ending })
   // Its failure is the answer's status.
   const first = await lines.next().catch((err) => {
     forget()
@@ -87,6 +86,11 @@ async function send ({ method, apiKey }, reply, { entry, query, context, release
     gone.abort()
     release()
   })
+}
+
+/** @param {import('./keys').ActiveKey | null} apiKey */
+function notValid (apiKey) {
+  return unauthorized(apiKey === null ? 'the server needs an API key now' : 'this API key is not valid any more')
 }
 
 /**

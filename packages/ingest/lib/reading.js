@@ -137,17 +137,17 @@ function parseFilter (text, name = 'where') {
  * @param {Query} query
  * @param {Budget} budget
  * @param {import('./scans').Scans} scans
- * @param {AbortSignal} signal
+ * @param {{ gone: AbortSignal, ending: AbortSignal }} signals  `gone` fails the read, `ending` uses up its budget
  * @returns {AsyncGenerator<string, void>}
  */
-async function * readLines (entry, query, { scanSize, scanMs }, scans, signal) {
-  const budget = { scanSize, endMs: performance.now() + scanMs }
+async function * readLines (entry, query, { scanSize, scanMs }, scans, { gone, ending }) {
+  const budget = { scanSize, endMs: performance.now() + scanMs, ending }
   if (query.isExplained) return yield await explainRead(entry, query, budget.endMs)
   /** @type {Progress} */
   const progress = { high: query.to, count: 0, size: 0, text: '', isSent: false }
   for (;;) {
     try {
-      return yield * readOn(entry, query, progress, { budget, scans, signal })
+      return yield * readOn(entry, query, progress, { budget, scans, gone })
     } catch (/** @type {any} */ err) {
       // Who names no first seq reads what is left: that the oldest segments are dropped meanwhile makes no gap then.
       const hasNoGap = query.from === null && (query.isReverse || !progress.isSent)
@@ -168,10 +168,11 @@ async function * readLines (entry, query, { scanSize, scanMs }, scans, signal) {
  * @param {NamedLog} entry
  * @param {Query} query
  * @param {Progress} progress  is kept up to date
- * @param {{ budget: { scanSize: number, endMs: number }, scans: import('./scans').Scans, signal: AbortSignal }} limits
+ * @param {{ budget: { scanSize: number, endMs: number, ending: AbortSignal }, scans: import('./scans').Scans,
+ *   gone: AbortSignal }} limits
  * @returns {AsyncGenerator<string, void>}
  */
-async function * readOn (entry, query, progress, { budget, scans, signal }) {
+async function * readOn (entry, query, progress, { budget, scans, gone }) {
   const { log } = entry
   const { isReverse, filter: { where, test, pieceSize }, limit } = query
   const left = await findRange(entry, { ...query, to: progress.high }, budget.endMs)
@@ -181,7 +182,7 @@ async function * readOn (entry, query, progress, { budget, scans, signal }) {
     const size = sizeOfPiece(left, { isReverse, pieceSize, indexed })
     const piece = isReverse ? await lastPiece(log, left, size) : await firstPiece(log, left, size)
     if (piece === null) return false
-    const stream = log.stream({ ...piece, ...(test === null && { where }), reverse: isReverse, signal })
+    const stream = log.stream({ ...piece, ...(test === null && { where }), reverse: isReverse, signal: gone })
     for await (const { seq, value } of stream) {
       if (test !== null && !test(value, 0, value.length)) continue
       progress.text += `${showRecord(seq, value)}\n`
@@ -199,7 +200,7 @@ async function * readOn (entry, query, progress, { budget, scans, signal }) {
     // Its lines are sent afterwards: a client that is slow holds up no other reader.
     if (!await scans.run(1, readPiece)) break
     if (progress.count === limit) return yield `${progress.text}${endLine('limit', next())}`
-    const isOver = progress.size >= budget.scanSize || performance.now() > budget.endMs
+    const isOver = progress.size >= budget.scanSize || performance.now() > budget.endMs || budget.ending.aborted
     if (isOver && left.low <= left.high) return yield `${progress.text}${endLine('budget', next())}`
     if (progress.text.length < CHUNK_LENGTH) continue
     progress.isSent = true

@@ -21,9 +21,10 @@ async function readAll (log, given, budget = {}) {
   scans.run = (...args) => { pieces++; return run(...args) }
   const limits = { scanSize: Infinity, scanMs: 60_000, ...budget }
   let text = ''
-  const { signal } = new AbortController()
+  const { signal: gone } = new AbortController()
+  const { signal: ending } = new AbortController()
   const entry = { log, periods: new Map() }
-  for await (const chunk of readLines(entry, parseQuery(given), limits, scans, signal)) text += chunk
+  for await (const chunk of readLines(entry, parseQuery(given), limits, scans, { gone, ending })) text += chunk
   return { lines: text.trimEnd().split('\n').map((line) => JSON.parse(line)), pieces }
 }
 
