@@ -12,7 +12,7 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { createRandom, newPath } = require('@millrace/testkit')
 const { levelFilter } = require('@millrace/where')
-const { isOfBytes, printAll } = require('../lib/cli/printing')
+const { isOfBytes, printAll, printBytes } = require('../lib/cli/printing')
 const { printRecords, toReadOptions } = require('../lib/cli/records')
 const { openSource } = require('../lib/cli/source')
 const { parseFilter } = require('../lib/cli/filter')
@@ -242,3 +242,45 @@ tape('cat: what is written is what comes out, with a reader that is slow, and in
   await callCommand(['export', file, target])
   t.ok(fs.readFileSync(target).equals(expected.bytes))
 })
+
+for (const [name, print] of Object.entries({
+  'one by one': (output, records) => printRecords(output, (async function * () {
+    for (const { seq, bytes, ms } of records) {
+      await wait(ms)
+      yield { seq, value: bytes.toString() }
+    }
+  })(), {}),
+  'from bytes': (output, records) => printBytes(output, {
+    async scan (_, onRun) {
+      for (const { seq, bytes, ms } of records) {
+        await wait(ms)
+        await onRun({ buffer: bytes, count: 1, seqs: [seq], starts: [0], ends: [bytes.length] })
+      }
+      return { lost: { count: 0, size: 0 } }
+    }
+  }, {})
+})) {
+  tape(`printing, ${name}: what comes slowly waits for a reader that is behind: it went into memory, a piece each 20 ms`, async (t) => {
+    // Then many at once, which must not wait for a pause.
+    const records = Array.from({ length: 300 }, (_, n) => ({ seq: n, bytes: Buffer.from(`{"n":${n},"x":"${'x'.repeat(2000)}"}`), ms: n < 20 ? 25 : 0 }))
+    const written = []
+    let [waiting, most] = [0, 0]
+    let takeAll = () => {}
+    const isTaken = new Promise((resolve) => { takeAll = resolve })
+    const output = {
+      isTerminal: false,
+      signal: new AbortController().signal,
+      async write (text) {
+        written.push(Buffer.from(text))
+        most = Math.max(most, ++waiting)
+        // The reader goes on once the printer waits for it.
+        if (text.length >= 64 * 1024) takeAll()
+        await isTaken
+        waiting--
+      }
+    }
+    await print(output, records)
+    t.ok(most <= 2, `${most} writes waited at once`)
+    t.equal(Buffer.concat(written).toString(), records.map(({ bytes }) => `${bytes}\n`).join(''))
+  })
+}

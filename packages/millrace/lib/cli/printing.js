@@ -92,6 +92,8 @@ class BytePrinter {
   #lines
   /** @type {NodeJS.Timeout | undefined} */
   #timer
+  /** Whether lines that had waited are being written: the reader may be behind. */
+  #isWriting = false
 
   /** @param {Output} output @param {ByteLines} lines */
   constructor (output, lines) {
@@ -105,7 +107,7 @@ class BytePrinter {
       at = this.#lines.add(run, picked, at, count)
       if (at < count) await this.flush()
     }
-    if (!this.#lines.isEmpty) this.#timer ??= setTimeout(() => this.#flushLater(), FLUSH_MS)
+    if (!this.#lines.isEmpty) this.#flushLater()
   }
 
   async flush () {
@@ -115,9 +117,17 @@ class BytePrinter {
   }
 
   #flushLater () {
-    // Others are added while it is written. A failure is met again by the next write.
-    const bytes = Buffer.from(this.#take())
-    if (bytes.length > 0) this.#output.write(bytes).catch(() => {})
+    this.#timer ??= setTimeout(async () => {
+      this.#timer = undefined
+      // What comes meanwhile waits: a reader that is slower than the log must not fill the memory.
+      if (this.#isWriting) return
+      this.#isWriting = true
+      // Others are added while it is written. A failure is met again by the next write.
+      const bytes = Buffer.from(this.#take())
+      if (bytes.length > 0) await this.#output.write(bytes).catch(() => {})
+      this.#isWriting = false
+      if (!this.#lines.isEmpty) this.#flushLater()
+    }, FLUSH_MS)
   }
 
   #take () {

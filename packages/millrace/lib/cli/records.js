@@ -222,6 +222,8 @@ class Printer {
   #size = 0
   /** @type {NodeJS.Timeout | undefined} */
   #timer
+  /** Whether lines that had waited are being written: the reader may be behind. */
+  #isWriting = false
 
   /** @param {Output} shell */
   constructor (shell) {
@@ -237,9 +239,21 @@ class Printer {
     else this.#addBytes(line)
     this.#size += line.length + 1
     if (this.#size >= FLUSH_SIZE) return true
-    // A failure is met again by the next write.
-    this.#timer ??= setTimeout(() => this.flush().catch(() => {}), FLUSH_MS)
+    this.#flushLater()
     return false
+  }
+
+  #flushLater () {
+    this.#timer ??= setTimeout(async () => {
+      this.#timer = undefined
+      // What comes meanwhile waits: a reader that is slower than the log must not fill the memory.
+      if (this.#isWriting) return
+      this.#isWriting = true
+      // A failure is met again by the next write.
+      await this.flush().catch(() => {})
+      this.#isWriting = false
+      if (this.#size > 0) this.#flushLater()
+    }, FLUSH_MS)
   }
 
   /** @param {Buffer} bytes */
