@@ -6,6 +6,7 @@
 const Module = require('node:module')
 const path = require('node:path')
 const { isDeepStrictEqual } = require('node:util')
+const { answerWhenAsked } = require('./silence')
 
 const requireOfTape = Module.createRequire(require.resolve('tape'))
 const deepEqualPath = requireOfTape.resolve('deep-equal')
@@ -26,5 +27,6 @@ const replacement = new Module(deepEqualPath)
 replacement.exports = isDeepEqual
 replacement.loaded = true
 require.cache[deepEqualPath] = replacement
+answerWhenAsked()
 process.argv.splice(1, 2, path.resolve(process.argv[2]))
 Module.runMain()

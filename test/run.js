@@ -6,6 +6,7 @@ const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
 const { parseArgs } = require('node:util')
+const { Question } = require('./silence')
 
 const USAGE = `usage: node test/run.js [options] [part of a file's path ...]
   A file runs if its path has one of the parts; without parts every file runs.
@@ -34,6 +35,8 @@ const SERVERS = 'packages/jetstream/'
 const WAITING_MS = 20_000
 /** How long a file that is ended has for its own clean-up, before it is killed. */
 const GRACE_MS = 2000
+/** A file that is just being loaded is not asked: what asks would end it. */
+const ASK_MS_MIN = 5000
 
 const { options, parts } = parseCommand(process.argv.slice(2))
 
@@ -193,7 +196,8 @@ function findTestFiles () {
 
 /**
  * @typedef {{ code: number | null, output: string, passed: number, failed: number, ms: number,
- *   silentS: number | null }} Result  `silentS`: it was ended because it was silent for so long
+ *   silentS: number | null, silence: string }} Result  `silentS`: it was ended because it was silent for so long;
+ *   `silence`: what it waited for when it had been silent for half of that
  * @param {string} file
  * @returns {Promise<Result>}
  */
@@ -201,7 +205,7 @@ function runTestFile (file) {
   return new Promise((resolve) => {
     const startedMs = performance.now()
     const isLong = options.longIn.some((part) => file.includes(part))
-    const silentS = options.silentS ?? (isLong ? 600 : 120)
+    const limitS = options.silentS ?? (isLong ? 600 : 120)
     const env = { ...process.env }
     if (isLong) env.MILLRACE_TESTS = 'long'
     if (options.jetstream) env.MILLRACE_JETSTREAM = '1'
@@ -221,8 +225,12 @@ function runTestFile (file) {
     const killNow = () => kill('SIGKILL')
     process.on('exit', killNow)
     let isSilent = false
+    /** @type {Question | null} */
+    let question = null
+    const ask = () => { if (!isSilent) question ??= new Question(child) }
     const end = () => {
       isSilent = true
+      question?.lookAgain()
       kill('SIGTERM')
       setTimeout(() => {
         killNow()
@@ -231,24 +239,28 @@ function runTestFile (file) {
         child.stderr.destroy()
       }, GRACE_MS).unref()
     }
-    let timer = setTimeout(end, silentS * 1000)
+    const timer = setTimeout(end, limitS * 1000)
+    const askTimer = setTimeout(ask, Math.max(limitS * 500, ASK_MS_MIN))
     /** @type {Buffer[]} */
     const chunks = []
     const onData = (/** @type {Buffer} */ chunk) => {
       chunks.push(chunk)
-      clearTimeout(timer)
-      if (!isSilent) timer = setTimeout(end, silentS * 1000)
+      if (isSilent || question?.takes(chunk)) return
+      timer.refresh()
+      askTimer.refresh()
     }
     child.stdout.on('data', onData)
     child.stderr.on('data', onData)
     child.on('close', (code) => {
       clearTimeout(timer)
+      clearTimeout(askTimer)
       process.off('exit', killNow)
       const output = Buffer.concat(chunks).toString()
       const count = (/** @type {RegExp} */ pattern) => (output.match(pattern) ?? []).length
       const ms = Math.round(performance.now() - startedMs)
       const passed = count(/^ok \d/gm)
-      resolve({ code, output, passed, failed: count(/^not ok \d/gm), ms, silentS: isSilent ? silentS : null })
+      const silentS = isSilent ? limitS : null
+      resolve({ code, output, passed, failed: count(/^not ok \d/gm), ms, silentS, silence: question?.text ?? '' })
     })
   })
 }
@@ -266,6 +278,7 @@ function report (file, result, totals, place) {
   totals.passed += result.passed
   totals.failed += failed
   if (failed) console.log(result.output)
+  if (result.silence !== '') console.log(`${file} printed nothing for long:\n${result.silence}`)
   if (result.silentS) console.log(`ended ${file}: it printed nothing for ${result.silentS} s`)
   const skipped = new Set(Array.from(result.output.matchAll(/^ok \d+ (.*?) ?# SKIP/gm), ([, why]) => why))
   for (const why of failed ? [] : skipped) console.log(`skipped in ${file}: ${why}`)

@@ -13,7 +13,7 @@ function makeHouse (files) {
   const tests = path.join(folder, 'packages', 'one', 'test')
   fs.mkdirSync(path.join(folder, 'test'))
   fs.mkdirSync(tests, { recursive: true })
-  for (const name of ['run.js', 'run-file.js']) fs.copyFileSync(path.join(__dirname, name), path.join(folder, 'test', name))
+  for (const name of ['run.js', 'run-file.js', 'silence.js']) fs.copyFileSync(path.join(__dirname, name), path.join(folder, 'test', name))
   fs.symlinkSync(path.join(__dirname, '..', 'node_modules'), path.join(folder, 'node_modules'), 'junction')
   for (const [name, code] of Object.entries(files)) fs.writeFileSync(path.join(tests, name), code)
   return folder
@@ -102,10 +102,10 @@ tape('runner: a file that is silent is ended with its processes, and what it pri
     process.on('SIGTERM', () => {})
     setInterval(() => {}, 1000)`
   const folder = makeHouse({ 'good.test.js': PASSING, 'hanging.test.js': hanging })
-  const { status, text } = run(folder, ['--silent-s', '2'])
+  const { status, text } = run(folder, ['--silent-s', '8'])
   t.equal(status, 1)
   t.ok(text.includes('ok 1 before it hangs'), 'what it printed')
-  t.ok(/ended .*hanging\.test\.js: it printed nothing for 2 s/.test(text), 'why it was ended')
+  t.ok(/ended .*hanging\.test\.js: it printed nothing for 8 s/.test(text), 'why it was ended')
   t.ok(text.endsWith('2 passed, 1 failed\n'), text)
   t.notOk(isRunning(Number(fs.readFileSync(pidPath, 'utf8'))), 'its child has ended, too')
   fs.rmSync(pidPath)
@@ -134,6 +134,28 @@ tape('runner: deepEqual passes what is equal, fails what is not, and deepLooseEq
   const { text } = run(folder, [])
   t.match(text, /equal\.test\.js {2}4 passed, 0 failed/)
   t.match(text, /different\.test\.js {2}0 passed, 5 failed/)
+  fs.rmSync(folder, { recursive: true })
+  t.end()
+})
+
+const skipAsking = process.platform === 'win32' && 'there is no signal to ask with'
+
+tape('runner: a file that is silent says in half of its time what it waits for, and makes one more call (silent-follower)', { skip: skipAsking }, (t) => {
+  const folder = makeHouse({
+    'idle.test.js': 'console.log("ok 1 begun"); setInterval(() => {}, 1e6)',
+    'spinning.test.js': 'console.log("ok 1 begun"); for (;;);',
+    'going-on.test.js': `console.log("ok 1 begun")
+      process.on('SIGUSR2', () => setTimeout(() => { console.log('1..1'); process.exit() }, 10))
+      setInterval(() => {}, 1e6)`
+  })
+  const { text } = run(folder, ['--silent-s', '12'])
+  const sayings = (name) => text.split(`${name}.test.js printed nothing for long:\n`)[1]?.split('\n\n')[0]
+  t.match(sayings('idle'), /^# silent: it waits for .*1 Timeout\n# silent: after one more call .* 1 Timeout(\n|$)/)
+  t.match(sayings('spinning'), /^# silent: it does not answer/)
+  t.match(sayings('going-on'), /^# silent: it waits for .*1 Timeout(\n|$)/)
+  if (process.platform === 'linux') t.match(sayings('idle'), /took [\d.]+ s of a processor; it is .*, [A-Z]; processes of its own: none$/)
+  t.match(text, /^ok .*going-on\.test\.js {2}1 passed, 0 failed/m)
+  t.ok(text.endsWith('3 passed, 2 failed\n'), text)
   fs.rmSync(folder, { recursive: true })
   t.end()
 })
