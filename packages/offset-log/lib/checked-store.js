@@ -234,11 +234,12 @@ class CheckedStore {
   }
 
   /**
+   * For opening and following: damage is not looked at again.
    * @param {number} before  a seq
    * @param {(err: Error | null, seq?: number) => void} cb  the last undeleted record below `before`; -1 if none
    */
   findLast (before, cb) {
-    const range = { from: 0, stop: before, skipsDamage: true }
+    const range = { from: 0, stop: before, skipsDamage: true, looksAgain: false }
     findPage(this, Math.min(before, this.logEnd) - 1, (err, pageStart = 0) => {
       const reader = new BackwardReader(this, range, err ? this._outermostPage(true) : Math.max(HEAD_SIZE, pageStart))
       trampoline((next) => reader.next(this.logEnd, (err, records) => {

@@ -116,7 +116,7 @@ class FileWords {
     const found = []
     let maxId = -1
     let isDone = false
-    const range = { from: 0, stop: Infinity, reverse: true, skipsDamage: true, isStrict: true }
+    const range = { from: 0, stop: Infinity, reverse: true, skipsDamage: true, isStrict: true, looksAgain: false }
     const reader = await promisesOf(store).openReader(range)
     while (!isDone) {
       const { buffer, seqs, starts, ends, count } = await promisesOf(reader).next(store.logEnd)

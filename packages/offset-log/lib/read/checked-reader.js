@@ -27,6 +27,8 @@ const CONFIRMED_COUNT_MAX = 65536
  * @property {boolean} [skipsDamage]
  * @property {boolean} [isSingle]  only one record is wanted, so its chunks need not be proven together. The caller
  *   reads again what looks damaged
+ * @property {boolean} [looksAgain]  whether what looks damaged is read again after another look of the follower; true
+ *   by default, unless `isSingle`. False for what a look reads: it would wait for its own end
  * @property {(end: number, position: number) => void} [onLoss]  called at each unclean end: the logical position where
  *   the log ended, and the one where it continues
  * @property {boolean} [keepsBytes]  whether the caller may keep the bytes of the runs
@@ -42,12 +44,12 @@ class RecordReader {
    * @param {boolean} [provesTogether]  see `ChunkCursor`
    */
   constructor (store, wanted, pageStart, provesTogether) {
-    const { from, stop, skipsDamage = false, isSingle = false, isStrict = false } = wanted
+    const { from, stop, skipsDamage = false, isSingle = false, isStrict = false, looksAgain = !isSingle } = wanted
     this._store = store
     this._from = from
     this._stop = stop
     this._skipsDamage = skipsDamage
-    this._looksAgain = !isSingle
+    this._looksAgain = looksAgain
     this._onLoss = wanted.onLoss ?? (() => {})
     this._window = store.blocks.createSpanReader({ givesBuffers: wanted.keepsBytes })
     const rules = isStrict ? { ...store.rules, verify: true } : store.rules
