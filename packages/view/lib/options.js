@@ -74,7 +74,8 @@ function isPlain (value) {
  *   state, the view is built again; 1 by default.
  * @property {StateCodec<S> | undefined} [codec]  How the state is saved. By default as strict JSON, which refuses what
  *   JSON would change, such as a Map or a Date.
- * @property {string | URL | undefined} [path]  The file of the state; `<log.filename>.<name>.view` by default.
+ * @property {string | URL | undefined} [path]  The file of the state; `<log.filename>.<name>.view` by default. A file
+ *   that no view has written stays as it is, and `get` fails with EEXIST.
  * @property {number | undefined} [saveMs]  How often the state is saved while it changes, in ms; 5,000 by default, and
  *   with Infinity only by `save` and `close`. A state that takes long to encode is saved less often.
  * @property {number | string | undefined} [mode]  The mode of that file when it is made, such as 0o640, less the umask;
@@ -95,6 +96,8 @@ function parseOptions (log, options) {
   checkName(name)
   checkReduce(reduce)
   checkRest({ version, codec, storage })
+  const file = resolvePath(checkPath(path) ?? `${log.filename}.${name}.view`, storage)
+  if (file === log.filename) throw misuse(`createView: path is that of the log, ${file}; give the state a file of its own`)
   return {
     name,
     reduce,
@@ -103,7 +106,7 @@ function parseOptions (log, options) {
     where: where === undefined ? undefined : parseWhere(where),
     version,
     codec,
-    path: resolvePath(checkPath(path) ?? `${log.filename}.${name}.view`, storage),
+    path: file,
     saveMs: parseNumber('createView: saveMs', options.saveMs, SAVE_MS, 0),
     storage: patientStorage(mode === undefined ? storage : withFileMode(storage, parseFileMode('createView', mode)))
   }

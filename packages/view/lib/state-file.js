@@ -6,9 +6,12 @@
 
 const path = require('node:path')
 const { readFile, replaceFile, seal, unseal } = require('@millrace/block-file')
+const { LogError } = require('@millrace/errors')
 const { promisesOf } = require('@millrace/flow')
 
 const MAGIC = 'millrace-view 1'
+/** Of what stands for the magic, this part may be damaged. With more, it is another file. */
+const DAMAGED_SHARE = 1 / 4
 const NEW_LINE = 0x0a
 
 /** @typedef {import('@millrace/block-file').Storage} Storage */
@@ -28,13 +31,24 @@ class StateFile {
     this.#file = file
   }
 
-  /** @returns {Promise<{ place: Place, state: Buffer } | null>} null if there is none @throws {DamagedState} */
+  /**
+   * @returns {Promise<{ place: Place, state: Buffer } | null>}  null if there is none
+   * @throws {DamagedState} or EEXIST
+   */
   async read () {
-    const bytes = await readFile(this.#storage, this.#file)
+    const bytes = await this.readOwn()
     return bytes && decode(bytes)
   }
 
-  /** @type {(place: Place, state: Uint8Array) => Promise<void>} */
+  /** Somebody's file, such as a log, is neither replaced nor removed: EEXIST. */
+  async readOwn () {
+    const bytes = await readFile(this.#storage, this.#file)
+    if (bytes === null || !isOther(bytes)) return bytes
+    throw new LogError('EEXIST', `view: ${this.#file} is a file that no view has written, and stays as it is; give the view ` +
+      'another path, or remove the file', { path: this.#file })
+  }
+
+  /** After a read. @type {(place: Place, state: Uint8Array) => Promise<void>} */
   async replace (place, state) {
     await replaceFile(this.#storage, this.#file, encode(place, state))
   }
@@ -44,6 +58,14 @@ class StateFile {
     for (const file of [`${this.#file}.new`, this.#file]) await calls.unlink(file).catch(unlessMissing)
     await calls.syncFolder(path.dirname(this.#file))
   }
+}
+
+/** Whether the bytes are not those of a view, damaged or not. @param {Buffer} bytes */
+function isOther (bytes) {
+  const found = bytes.subarray(0, MAGIC.length)
+  const wrong = found.filter((byte, index) => byte !== MAGIC.charCodeAt(index))
+  // A crash may leave zeros.
+  return wrong.length > found.length * DAMAGED_SHARE && wrong.some((byte) => byte !== 0)
 }
 
 /** @type {(place: Place, state: Uint8Array) => Buffer} */

@@ -164,6 +164,7 @@ class View {
     this.#checkIsOpen('drop')
     // Only who may write the log.
     await this.#log.sync()
+    await this.#file.readOwn()
     this.#checkIsOpen('drop')
     this.#closing = this.#end(async () => {
       await this.#file.remove()

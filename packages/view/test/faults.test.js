@@ -214,3 +214,33 @@ for (const framing of ['checked', 'lines']) {
     for (const code of codes) t.ok([null, 'ERR_LOG_CLOSED'].includes(code), String(code))
   })
 }
+
+tape('path: a view with the path of another file wrote its state over it, and drop removed it: a log was lost', async (t) => {
+  for (const framing of ['checked', 'lines']) {
+    const log = openLog({ framing })
+    t.throws(() => createView(log, { ...sum, path: log.filename }), { code: 'ERR_INVALID_ARGUMENT' }, framing)
+    await log.append({ n: 1 })
+    const other = openLog({ framing })
+    await other.append({ n: 2 })
+    await other.close()
+    const cursor = newPath('sum.cursor')
+    fs.writeFileSync(cursor, seal('millrace-cursor 1', Buffer.from('{}')))
+    const note = newPath('note')
+    fs.writeFileSync(note, 'ab')
+    for (const file of [other.filename, cursor, note]) {
+      const before = fs.readFileSync(file)
+      const view = createView(log, { ...sum, saveMs: 1, path: file })
+      for (const call of ['get', 'save', 'rebuild', 'drop']) {
+        const code = await codeOf(() => view[call]())
+        t.equal(code, call === 'save' ? null : 'EEXIST', call)
+      }
+      await view.close()
+      t.ok(fs.readFileSync(file).equals(before), 'it is as it was')
+      fs.unlinkSync(file)
+      const again = createView(log, { ...sum, path: file })
+      t.equal(await again.get(), 1, 'in its place there is room')
+      await again.drop()
+    }
+    await log.close()
+  }
+})
