@@ -14,21 +14,22 @@ const BIN = path.join(__dirname, '..', 'bin', 'millrace.js')
  * @param {readonly string[]} words
  * @param {object} [options]
  * @param {string | Buffer | null} [options.input]  null leaves standard input open
+ * @param {number} [options.stdin]  a file that is standard input
  * @param {string} [options.cwd]
  * @param {object} [options.env]  besides that of this process
  * @param {number} [options.uid]
  * @param {number} [options.gid]
  * @param {(child: any) => void} [options.onSpawn]
  */
-function runCommand (words, { input = '', cwd, env = {}, uid, gid, onSpawn } = {}) {
+function runCommand (words, { input = '', stdin, cwd, env = {}, uid, gid, onSpawn } = {}) {
   return new Promise((resolve, reject) => {
     const began = Date.now()
-    const child = spawn(process.execPath, [BIN, ...words], { cwd, uid, gid, env: { ...process.env, ...env } })
+    const child = spawn(process.execPath, [BIN, ...words], { cwd, uid, gid, stdio: [stdin ?? 'pipe', 'pipe', 'pipe'], env: { ...process.env, ...env } })
     const chunks = { stdout: [], stderr: [] }
     for (const name of ['stdout', 'stderr']) child[name].on('data', (chunk) => chunks[name].push(chunk))
     // A command that reads nothing closes its standard input.
-    child.stdin.on('error', () => {})
-    if (input !== null) child.stdin.end(input)
+    child.stdin?.on('error', () => {})
+    if (input !== null) child.stdin?.end(input)
     child.on('error', reject)
     child.on('close', (code, signal) => {
       const bytes = Buffer.concat(chunks.stdout)

@@ -130,7 +130,7 @@ tape('pipes: a log on standard input', async (t) => {
 tape('pipes: what is no log is said of standard input, and not of the file that it becomes', async (t) => {
   for (const [input, said] of [
     ['some text\n', /^millrace: standard input is a text file, not a log; check the path\n$/],
-    [gzipSync('{"n":1}\n'), /^millrace: standard input is compressed; decompress it first, as in gunzip -c FILE \| millrace cat -\n$/],
+    [gzipSync('{"n":1}\n'), /^millrace: standard input is compressed with gzip; if a log is in it: gunzip -c FILE \| millrace cat -\n$/],
     [Buffer.from([0, 1, 2]), /^millrace: standard input is not a log\b[^/]+\n$/]
   ]) {
     for (const name of ['verify', 'cat', 'info']) {

@@ -12,15 +12,12 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { detectFraming } = require('@millrace/offset-log/copies')
 const { codecs, framingOf } = require('../open')
 const { createLineCodec, createTally } = require('./line-codecs')
+const { kindOf } = require('./file-kinds')
 const { findIndex } = require('./log-index')
 const { spool } = require('./spool')
 
 // Of the first line of a text, in bytes.
 const LINE_SIZE_MAX = 64 * 1024
-
-/** How files of gzip and of zstd begin. */
-// eslint-disable-next-line no-control-regex -- bytes, as latin1
-const COMPRESSED = /^(?:\x1f\x8b\x08|\x28\xb5\x2f\xfd)/
 
 /**
  * @typedef {import('../open').CodecName} CodecName
@@ -210,7 +207,8 @@ function explainForeign (path, err) {
 
 /** @param {string} path @returns {string | null}  null if nothing is known */
 function describeForeign (path) {
-  if (COMPRESSED.test(readStart(path).toString('latin1'))) return 'compressed; decompress it first, as in gunzip -c FILE | millrace cat -'
+  const kind = kindOf(readStart(path))
+  if (kind !== null && !kind.isLog) return `${kind.what}; if a log is in it: ${kind.command} FILE | millrace cat -`
   return beginsWithText(path) ? 'a text file, not a log; check the path' : null
 }
 

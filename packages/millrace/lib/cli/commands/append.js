@@ -4,6 +4,7 @@ const { appendLines } = require('../appending')
 const { readLines } = require('../lines')
 const { writeOptions } = require('../records')
 const { openTarget } = require('../target')
+const { openTextSource } = require('../text-source')
 
 /** @type {import('../definition').Definition} */
 exports.command = {
@@ -22,11 +23,12 @@ exports.command = {
   ],
   async run ({ args, options, shell }) {
     const isGiven = args.values.length > 0 && args.values[0] !== '-'
+    const source = isGiven ? null : await openTextSource(shell, { command: 'append', file: args.file })
     const log = await openTarget(args.file, options)
     try {
       shell.onAbort(() => shell.stdin.destroy())
-      await appendLines(log, isGiven ? [numberTexts(args.values)] : readLines(shell.stdin), {
-        name: isGiven ? null : 'standard input',
+      await appendLines(log, source === null ? [numberTexts(args.values)] : readLines(source.input), {
+        name: source === null ? null : source.name,
         signal: shell.signal,
         isEager: true,
         onSeq: options.seqs ? (seq) => shell.print(String(seq)) : undefined,

@@ -1,13 +1,12 @@
 'use strict'
 
-const fs = require('node:fs')
-const { once } = require('node:events')
 const { misuse } = require('@millrace/errors')
 const { appendLines } = require('../appending')
 const { readLines } = require('../lines')
 const { countRecords } = require('../report')
 const { writeOptions } = require('../records')
 const { openTarget } = require('../target')
+const { openTextSource } = require('../text-source')
 
 /** @typedef {import('../appending').ReadLine} Line */
 
@@ -25,12 +24,12 @@ exports.command = {
   options: [...writeOptions, { flags: '--json', description: 'print one line of JSON about what was done' }],
   examples: [['millrace import events.log events.ndjson', 'every line of events.ndjson becomes a record']],
   async run ({ args, options, shell }) {
-    const { input, name, size } = await openInput(args.source, shell)
+    const { input, name, size, stop } = await openTextSource(shell, { command: 'import', file: args.file, source: args.source })
     const progress = shell.progress('importing')
     const log = await openTarget(args.file, options)
     let done
     try {
-      shell.onAbort(() => input.destroy())
+      shell.onAbort(stop)
       const lines = refuseArray(readLines(input, (sizeDone) => progress.update(sizeDone, size)), name)
       done = await appendLines(log, lines, { name, signal: shell.signal, isEager: false })
       if (!shell.signal.aborted) await log.make?.()
@@ -42,18 +41,6 @@ exports.command = {
     else if (shell.signal.aborted) shell.complain(`millrace: imported the lines up to ${done.lines}; go on with tail -n +${done.lines + 1}\n`)
     else shell.complain(`imported ${countRecords(done.records)}\n`)
   }
-}
-
-/**
- * @param {string | undefined} source
- * @param {import('../shell').Shell} shell
- */
-async function openInput (source, shell) {
-  if (source === undefined || source === '-') return { input: shell.stdin, name: 'standard input', size: 0 }
-  const input = fs.createReadStream(source, { highWaterMark: 1024 * 1024 })
-  // A missing file must not leave an empty log behind.
-  await once(input, 'open')
-  return { input, name: source, size: fs.statSync(source).size }
 }
 
 /**
