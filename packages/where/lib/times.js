@@ -15,8 +15,8 @@ const MS_MAX = 8.64e15
 const TEXT_LENGTH_MAX = 100
 
 /** A day and a time of it, as ISO 8601, RFC 3339, Python, Java, Go and SQL write them. */
-const ISO = new RegExp(String.raw`^(\d{4})([-/])(\d\d)\2(\d\d)(?:[T ]\s?(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?\s?` +
-  String.raw`(Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?(?::?\d\d)?)?(?: [A-Z]{2,5}| m=[+-][\d.]+|\[[\w/+-]+\])*)?$`, 'i')
+const ISO = new RegExp(String.raw`^(\d{4})([-/])(\d\d)\2(\d\d)(?:[T ]\s?(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?(?: ?([AP]M)\b)?\s?` +
+  String.raw`(Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?(?::?\d\d)?)?(?: ([A-Z]{2,5}|[+-]\d{2,4}))?(?: m=[+-][\d.]+|\[[\w/+-]+\])*)?$`, 'i')
 /** The same without dashes. */
 const BASIC = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(?:(\d\d)(?:[.,](\d{1,18}))?)?(Z|[+-]\d\d:?(?:\d\d)?)?$/i
 /** As web servers write it. */
@@ -25,12 +25,21 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 /** As mails and `date` have it: with the name of a month, a year and a time. */
 const SPOKEN = /^(?:[A-Z][a-z]{2,8},? +)?(?:\d{1,2} +[A-Z][a-z]{2,8}|[A-Z][a-z]{2,8} +\d{1,2}),? .*\d:\d\d/
 const YEAR = /\b\d{4}\b/
-const ZONE = /(?:\b(?:UTC|GMT|Z|[ECMP][SD]T)|[+-]\d\d:?\d\d)(?: ?\([^)]*\))?$/
+/** Behind the time, as `date` has it, or at the end. */
+const ZONE = /(?:\d:\d\d(?:\.\d+)?(?: [AP]M)?|\d) ?(?:\b(?:UTC|GMT|Z)\b|[+-]\d\d:?\d\d)/i
+/** The names of zones that mean one offset: those of RFC 822, and the usual ones of tzdata. */
+const OFFSETS = new Map(Object.entries({
+  UTC: '+0000', GMT: '+0000', WET: '+0000', WEST: '+0100', BST: '+0100', CET: '+0100', CEST: '+0200', EET: '+0200', EEST: '+0300',
+  SAST: '+0200', MSK: '+0300', AWST: '+0800', HKT: '+0800', JST: '+0900', KST: '+0900', AEST: '+1000', AEDT: '+1100', NZST: '+1200',
+  NZDT: '+1300', EST: '-0500', EDT: '-0400', CST: '-0600', CDT: '-0500', MST: '-0700', MDT: '-0600', PST: '-0800', PDT: '-0700'
+}))
+const ZONE_NAMES = new RegExp(`\\b(?:${[...OFFSETS.keys()].join('|')})\\b(?![+-])`)
 const DIGITS = /^\d{9,20}(?:\.\d{1,9})?$/
 const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 const AGO = /^\s*(\d+(?:\.\d+)?)\s*([smhdw])(?:\s+ago)?\s*$/
 /** At the beginning of a line of text. */
-const LEADING = /^\[?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)\b/
+const LEADING = new RegExp(String.raw`^\[?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?` +
+  String.raw`(?:Z|[+-]\d\d:?\d\d| (?:[AP]M|[+-]\d{4}|${[...OFFSETS.keys()].join('|')}))?)\b`)
 
 /**
  * A time to the nanosecond, in whole numbers.
@@ -100,8 +109,11 @@ function ofDigits (text) {
 function ofText (text) {
   const iso = ISO.exec(text)
   if (iso !== null) {
-    const [, year, , month, day, hour, minute, second, fraction, zone] = iso
-    return ofParts([year, month, day, hour, minute, second], fraction, zone)
+    const [, year, , month, day, hour, minute, second, fraction, half, zone, name] = iso
+    // A name that may mean several offsets says no time.
+    const offset = zone ?? (name === undefined ? 'Z' : OFFSETS.get(name.toUpperCase()))
+    if (offset === undefined) return null
+    return ofParts([year, month, day, toHour(hour, half), minute, second], fraction, offset)
   }
   if (DIGITS.test(text)) return ofDigits(text)
   const basic = BASIC.exec(text)
@@ -112,8 +124,16 @@ function ofText (text) {
     return ofParts([year, String(MONTHS.indexOf(month) + 1), day, hour, minute, second], fraction, zone)
   }
   if (!SPOKEN.test(text) || !YEAR.test(text)) return null
-  const ms = Date.parse(ZONE.test(text) ? text : `${text} UTC`)
+  const named = text.replace(ZONE_NAMES, (name) => /** @type {string} */ (OFFSETS.get(name)))
+  const ms = Date.parse(ZONE.test(named) ? named : `${named} UTC`)
   return Number.isNaN(ms) ? null : { ms, nanoseconds: 0 }
+}
+
+/** Of 24. @type {(hour: string | undefined, half: string | undefined) => string | undefined} `half`: AM or PM */
+function toHour (hour, half) {
+  const number = Number(hour)
+  if (half === undefined || number > 12) return hour
+  return String(number % 12 + (half.toUpperCase() === 'PM' ? 12 : 0))
 }
 
 /** @type {(parts: Array<string | undefined>, fraction?: string, zone?: string) => Instant | null} */

@@ -152,6 +152,30 @@ tape('times: every spelling, to the nanosecond, and in UTC where there is no zon
   t.end()
 })
 
+tape('times: names of zones, AM and PM, and a zone before the year count: they were taken for UTC, or for the morning', (t) => {
+  const spellings = {
+    '2026-09-21T14:13:20Z': ['2026-09-21 02:13:20 PM', '2026-09-21 02:13:20 pm', '2026-09-21 10:13:20 EDT', '2026-09-21 16:13:20 CEST',
+      '2026-09-21 23:13:20 JST', '2026-09-21 22:13:20.0 +0800 +08 m=+0.003', '2026-09-21 10:13:20 -0400 EDT', '2026-09-21 04:13:20 PM +0200',
+      'Mon Sep 21 14:13:20 UTC 2026', 'Mon Sep 21 07:13:20 PDT 2026', 'Mon Sep 21 16:13:20 CEST 2026', 'Mon Sep 21 07:13:20 -0700 2026',
+      'Mon Sep 21 04:13:20 PM CEST 2026', 'Mon, 21 Sep 2026 16:13:20 CEST', 'Mon Sep 21 2026 16:13:20 GMT+0200 (CEST)',
+      'Mon, 21 Sep 2026 15:13:20 BST', 'Mon Sep 21 07:13:20 2026 -0700'],
+    '2026-09-21T00:13:20Z': ['2026-09-21 12:13:20 AM'],
+    '2026-09-21T12:13:20Z': ['2026-09-21 12:13:20 PM']
+  }
+  const { TZ } = process.env
+  for (const zone of ['America/New_York', 'UTC']) {
+    process.env.TZ = zone
+    for (const [wanted, texts] of Object.entries(spellings)) {
+      for (const text of texts) t.equal(toInstant(text)?.ms, Date.parse(wanted), `${text} in ${zone}`)
+    }
+  }
+  if (TZ === undefined) delete process.env.TZ
+  else process.env.TZ = TZ
+  for (const text of ['2026-09-21 14:13:20 IST', 'Mon Sep 21 14:13:20 IST 2026']) t.equal(toInstant(text), null, `${text}: India, Ireland or Israel`)
+  for (const line of ['2026-09-21 16:13:20.000 CEST [7] LOG:  x', '2026-09-21 02:13:20 PM x', '[2026-09-21 16:13:20 +0200] x', '2026-09-21 14:13:20 INFO x']) t.equal(findTime(line)?.ms, MS, line)
+  t.end()
+})
+
 tape('times: the zone of the machine changes nothing', (t) => {
   const { TZ } = process.env
   for (const zone of ['America/New_York', 'Asia/Kolkata', 'UTC']) {
