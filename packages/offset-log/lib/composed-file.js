@@ -48,6 +48,7 @@ function composeFile ({ path, flags, options, lifecycle, since, peek, readRecord
     since,
     waitingStreams: new WaitingStreams(),
     follower: null,
+    failure: null,
     replacement: { readable: store, wait: (/** @type {(err: null) => void} */ run) => run(null) },
     blocks,
     store,

@@ -166,7 +166,7 @@ class Indexing {
 
   /** What the index knows of a file that another process has cut or replaced may be of other records. */
   get #doubt () {
-    return this.#file.follower?.failure ?? this.#findDoubt()
+    return this.#file.follower?.failure ?? this.#file.failure ?? this.#findDoubt()
   }
 
   /** Waits until what is readable now is in the index. */

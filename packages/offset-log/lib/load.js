@@ -51,6 +51,8 @@ const newStores = Object.freeze({ checked: openNewChecked, lines: (file) => line
  * @property {import('./stream').WaitingStreams} waitingStreams
  * @property {import('./replacement').Replacement} replacement  of the file by a compacted one
  * @property {import('./follower').Follower | null} follower  of a read-only log
+ * @property {Error | null} [failure]  of a log of several files that another process writes: why nothing can follow, as
+ *   that of a follower; null if something can
  * @property {OpenRange} [openRange]  of a log of several files, or with an index: opens its readers
  * @property {CountSure} [countSure]  of a log with an index
  */

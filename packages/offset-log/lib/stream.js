@@ -258,7 +258,7 @@ class RecordStream {
     const { lifecycle, store, waitingStreams } = this.#file
     if (!this.#range.live || reader.isDone || lifecycle.isClosed) return this.#finish(true)
     if (store.logEnd > this.#logEnd) return this.#deliver()
-    const failure = this.#file.follower?.failure
+    const failure = this.#file.follower?.failure ?? this.#file.failure
     if (failure) return this.#finish(failure)
     // A stream that has caught up reads a few records at a time. If it kept their buffer until the next append, the
     // garbage collector would take the buffers of many streams for long-lived ones. So values are copied from now on.

@@ -6,6 +6,7 @@ const path = require('node:path')
 const { FolderWatch } = require('@millrace/block-file')
 const { Turns } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
+const { errors } = require('@millrace/offset-log/composing')
 const { BROKEN_CODES, list, readySegment, standBehind } = require('./opening')
 
 /**
@@ -38,7 +39,8 @@ class Following {
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#refresh()
-        const { isOvertaken, source } = this.#core.segments.last
+        const { file: { failure = null }, segments: { last: { isOvertaken, source } } } = this.#core
+        if (failure !== null) throw failure
         if (!isOvertaken && !this.#isClosed) await source?.refresh()
         return
       } catch (/** @type {any} */ err) {
@@ -54,10 +56,12 @@ class Following {
     const { folder, options, segments } = this.#core
     await options.place.prove().catch((err) => this.#failMoved(err))
     const { last, lastFile } = segments
+    // Before the folder is listed: if the file was dropped or compressed, its writer had made the next one by then.
+    const failure = last.source?.failure && await last.source.refresh().then(() => null, (err) => err)
     const listing = await list(folder, options)
     const { segments: found, kept } = listing
     const first = found.findIndex(({ base }) => base >= lastFile.base)
-    if (first === -1) return
+    if (first === -1) return this.#tell(failure || removedError(lastFile.path))
     // Records that were appended behind the last look may have been dropped already.
     if (found[first].base > lastFile.base || kept.has(lastFile.name)) last.isOvertaken = true
     for (const name of found.slice(first)) {
@@ -65,15 +69,19 @@ class Following {
       // At once: a stream that goes on must find what was dropped.
       this.#noteDropped(listing)
     }
+    this.#tell(segments.last === last && !last.isOvertaken ? failure || null : null)
+  }
+
+  /** Whoever waits for what follows is told why nothing does. @param {Error | null} failure  null if something may */
+  #tell (failure) {
+    const { file } = this.#core
+    file.failure = failure
+    if (failure !== null) file.waitingStreams.close(failure)
   }
 
   /** Nothing follows in the folder that was moved: who waits for it is told. @type {(err: any) => never} */
   #failMoved (err) {
-    const { file } = this.#core
-    if (err.code === 'ERR_FILE_MOVED') {
-      Object.assign(file, { follower: { failure: err } })
-      file.waitingStreams.close(err)
-    }
+    if (err.code === 'ERR_FILE_MOVED') this.#tell(err)
     throw err
   }
 
@@ -137,6 +145,11 @@ class Following {
     await this.#watch.close()
     await this.#looks.settled()
   }
+}
+
+/** @param {string} path  of the newest segment */
+function removedError (path) {
+  return errors.replacedError(path, 'was removed, and nothing follows it')
 }
 
 /** What a text file had was read, although its writer has compressed it meanwhile. @param {any} err */
