@@ -41,6 +41,19 @@ tape('condition: what was acknowledged before counts, also if it is only buffere
   t.equal((await post(`/v1/logs/a?if=${where('y')}&ack=buffered`, '{"key":"y"}')).body.ack, 'written', 'no decision is only buffered')
 })
 
+tape('condition: who has found nothing takes `since` from the last line', async (t) => {
+  const { post, read } = await serve(t)
+  await post('/v1/logs/a', '[{"key":"x"},{"key":"z"}]')
+  for (const query of ['', '&gt=-1', '&limit=5']) {
+    const key = `y${query}`
+    const seen = await read(`/v1/logs/a?where=${where(key)}${query}`)
+    t.deepEqual([seen.records, seen.end.reason], [[], 'end'])
+    const since = seen.end.next.gte - 1
+    const add = () => post(`/v1/logs/a?if=${where(key)}&since=${since}`, JSON.stringify({ key }))
+    t.deepEqual([(await add()).status, (await add()).status], [200, 412])
+  }
+})
+
 tape(`condition: ${CALLER_COUNT} clients count without a gap`, async (t) => {
   const { post, read } = await serve(t)
   const addOne = async () => {
