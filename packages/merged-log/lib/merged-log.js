@@ -49,6 +49,8 @@ const OF_COUNT = ['where', 'onCorrupt', 'onRetained', 'signal', 'after', 'upTo']
 const OF_ONE = [...OF_COUNT, 'seqs', 'values']
 const OF_EXPLAIN = [...OF_COUNT, 'reverse']
 /** Methods that other logs have, and how many arguments stand before the callback. */
+/** Nothing more comes of a slot that says so. */
+const OVER = ['ERR_FILE_MOVED', 'ERR_LOG_REPLACED', 'ERR_LOG_CORRUPT']
 const WRITING = { append: 1, del: 1, sync: 0, compact: 0 }
 const BY_SEQ = { scan: 2, snapshot: 1, partitions: 1 }
 
@@ -65,7 +67,7 @@ class Log {
   #watch = null
   /** Why slots cannot be opened. @type {Map<number, LogError>} */
   #failing = new Map()
-  /** Set once a slot leads to another folder: live streams would miss what is there. @type {LogError | null} */
+  /** Set once a slot, or its newest segment, is another: live streams miss what is there. @type {LogError | null} */
   #moved = null
   #hasIndex
 
@@ -141,7 +143,8 @@ class Log {
   }
 
   /**
-   * Nothing more comes of a slot whose folder was replaced by another one. One that was removed is missed by nobody.
+   * Nothing more comes of a slot whose folder, or newest segment, was replaced by another one or cut. A slot that was
+   * removed is missed by nobody.
    * @param {number[]} found  the slots that are there
    */
   async #findMoved (found) {
@@ -150,8 +153,9 @@ class Log {
       try {
         await log.refresh()
       } catch (/** @type {any} */ err) {
-        if (err.code !== 'ERR_FILE_MOVED') continue
-        this.#moved = err
+        if (!OVER.includes(err.code)) continue
+        // What is damaged may be put right.
+        if (err.code !== 'ERR_LOG_CORRUPT') this.#moved = err
         for (const merge of [...this.#merges]) merge.fail(err)
       }
     }
