@@ -157,9 +157,9 @@ class Indexing {
   /** @param {Range} range @returns {Explanation} */
   explain ({ from, stop, where, reverse }) {
     const { logEnd: end, since } = this.#file
-    const doubt = this.#doubt
-    if (where === null || this.index === null || doubt !== null) {
-      return explainScan({ from, stop, where }, since.value, doubt?.message)
+    const doubt = this.index === null ? 'the index was dropped; opening the log again builds another' : this.#doubt?.message
+    if (where === null || this.index === null || doubt !== undefined) {
+      return explainScan({ from, stop, where }, since.value, doubt)
     }
     return this.index.explain(where, { from, to: Math.min(stop, end), reverse })
   }

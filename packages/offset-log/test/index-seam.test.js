@@ -235,6 +235,15 @@ tape('index: it is told what happens, and explain, ready, status and drop reach 
   t.ok(index.calls.some(([name]) => name === 'appended'))
 })
 
+tape('explain: once the index was dropped it said that the log was opened without one', async (t) => {
+  const log = OffsetLog(newPath(), { codec: jsonCodec, index: fakeIndex(() => 1, new Map()) })
+  await log.append({ a: 1 })
+  await log.index.drop()
+  t.match((await log.explain({ where: { path: 'a', equals: 1 } })).why, /dropped/)
+  t.equal((await log.explain({})).why, 'there is no filter')
+  await log.close()
+})
+
 tape('index: of a reader is told when the reader goes on in another file, before anything is read there', async (t) => {
   const file = newPath()
   const writer = OffsetLog(file, { codec: jsonCodec })
