@@ -10,7 +10,7 @@ const { openCursor } = require('./cursor')
 const { Delivery } = require('./delivery')
 const { hasDropped, readLeft } = require('./dropped')
 const { LagCounter, findAgeMs } = require('./lag')
-const { LogWatch, REPLACED, findNext, isOver, isText } = require('./log-watch')
+const { LogWatch, REPLACED, findNext, isOver } = require('./log-watch')
 const { parseClose, parseDrained, parseOptions } = require('./options')
 const { Progress } = require('./progress')
 const { readPiece } = require('./reading')
@@ -290,7 +290,7 @@ class LogForwarder {
     await this.#askSink()
     this.#hasBegun = true
     while (await this.#control.mayGoOn()) {
-      this.#watch?.throwIfClosed()
+      this.#watch?.throwIfClosed(this.#queue.length > 0 || this.#readTo < this.#log.since.value)
       const batch = await this.#gather()
       if (batch !== null) {
         await this.#progress.learnId()
@@ -412,8 +412,7 @@ class LogForwarder {
   async #readBehind (bounds) {
     try {
       const piece = await readPiece(this.#log, this.#after, bounds)
-      // If it was written anew meanwhile, what was read may be parts of lines.
-      if (isText(this.#log)) await this.#log.refresh?.()
+      await this.#watch?.checkText(this.#after)
       return await this.#lacksFirst() ? await this.#readRetained(bounds) : piece
     } catch (/** @type {any} */ err) {
       if (err.code === 'ERR_LOG_SEQ_RETAINED') return this.#readRetained(bounds)

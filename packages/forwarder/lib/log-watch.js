@@ -58,8 +58,29 @@ class LogWatch {
     return this.closed !== null && Boolean(this.#log.replacedBy)
   }
 
-  throwIfClosed () {
-    if (this.closed !== null) throw this.closed
+  /**
+   * A text that lost its name to another file is read to its end first: nobody else will. One that was cut or written
+   * anew fails that read.
+   * @param {boolean} hasLeft  whether the log has something that was not sent
+   */
+  throwIfClosed (hasLeft) {
+    const isOld = hasLeft && isText(this.#log) && REPLACED.includes(/** @type {any} */ (this.closed)?.code)
+    if (this.closed !== null && !isOld) throw this.closed
+  }
+
+  /**
+   * Call it after a read: if a text was written anew meanwhile, what was read may be parts of lines.
+   * @param {number} seq  behind which was read
+   */
+  async checkText (seq) {
+    if (!isText(this.#log)) return
+    try {
+      await this.#log.refresh?.()
+    } catch (/** @type {any} */ err) {
+      if (!REPLACED.includes(err.code)) throw err
+      // It only fails if that was more than the name.
+      await this.#log.scan({ gt: seq, limit: 1 }, () => false)
+    }
   }
 }
 

@@ -126,6 +126,37 @@ for (const [name, change] of [
   })
 }
 
+tape('text: what a file had, and still got, when another one took its name is sent before the forwarder ends: it was lost', async (t) => {
+  const file = newPath('events.jsonl')
+  fs.writeFileSync(file, lines(0, 30))
+  const log = openLines(file, 'r')
+  const sent = []
+  let [waiting, goOn] = [null, () => {}]
+  const sink = async (records) => {
+    await waiting
+    sent.push(...records.map(({ value }) => value.n))
+  }
+  const forwarder = forward(log, { sink, batch: { count: 10 } })
+  await until(() => sent.length === 30)
+  waiting = new Promise((resolve) => { goOn = resolve })
+  fs.appendFileSync(file, lines(30, 5000))
+  await log.refresh()
+  fs.renameSync(file, `${file}.1`)
+  fs.appendFileSync(`${file}.1`, lines(5000, 5020))
+  fs.writeFileSync(file, lines(9000, 9010))
+  t.equal((await failureOf(() => log.refresh())).code, 'ERR_LOG_REPLACED')
+  // Now the forwarder knows it, too.
+  forwarder.drained().catch(() => {})
+  await failureOf(() => log.refresh())
+  goOn()
+  await until(() => forwarder.reports.length > 0)
+  t.equal(forwarder.reports[0].error.code, 'ERR_LOG_REPLACED', 'the path has another log')
+  await forwarder.close()
+  await log.close()
+  t.deepEqual(sent, range(0, 5020))
+  t.deepEqual((await forwardAll(file, 'r')).sent, range(9000, 9010))
+})
+
 tape(`text: whatever is done to the file between runs, each line that it has after the first change is sent (seed ${seed})`, async (t) => {
   for (let round = 0; round < ROUNDS; round++) {
     const random = createRandom(seed + round)
