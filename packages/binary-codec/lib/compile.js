@@ -33,11 +33,15 @@ function compile (where) {
   const { test, forget } = createWalk(plan)
   const select = createSelect(test, () => createSearches(plan, searchCondition))
   const compiled = /** @type {Test & { select: import('@millrace/where').Select }} */ (test)
-  compiled.select = (records, picked) => {
+  // A function that is assigned to a property where it is written lives in the old space: with it everything that it
+  // refers to would stay until a full collection.
+  /** @type {import('@millrace/where').Select} */
+  const selectAndForget = (records, picked) => {
     const count = select(records, picked)
     forget()
     return count
   }
+  compiled.select = selectAndForget
   return compiled
 }
 

@@ -104,7 +104,10 @@ function createSettler (cb, name) {
   if (cb !== undefined) return { promise: refuseCallback(cb, name), cb: null }
   const settler = /** @type {{ promise: Promise<any>, cb: Callback<any> }} */ ({})
   settler.promise = new Promise((resolve, reject) => {
-    settler.cb = (err, result) => err ? reject(err) : resolve(result)
+    // Not assigned where it is written: that would put it into the old space.
+    /** @type {Callback<any>} */
+    const settle = (err, result) => err ? reject(err) : resolve(result)
+    settler.cb = settle
   })
   return settler
 }

@@ -301,7 +301,8 @@ function passRuns (coverage, bits, seq, reverse) {
   for (let index = coverage.indexAfter(reverse ? seq - 1 : seq); index >= 0 && index < columns.length; index += step) {
     const column = columns[index]
     if (column < 0 || (bits[column >>> 5] >>> (column & COLUMNS - 1) & 1) === 1) break
-    const [from, to] = [borders[2 * index], borders[2 * index + 1]]
+    const from = borders[2 * index]
+    const to = borders[2 * index + 1]
     const isThere = reverse ? from < at && to >= at : from <= at
     if (!isThere) break
     at = reverse ? from : to

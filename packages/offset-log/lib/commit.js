@@ -86,7 +86,8 @@ class Commit {
     const given = { seqs: [] }
     this.asking ??= new Map()
     this.asking.set(index, given)
-    this.dones[index] = (err) => err ? done(err) : done(null, given.seqs)
+    const giveAll = (/** @type {Error | null | undefined} */ err) => err ? done(err) : done(null, given.seqs)
+    this.dones[index] = giveAll
     return given
   }
 

@@ -6,7 +6,7 @@ const { parseSignal } = require('@millrace/flow')
 const { loadWhere } = require('./codec')
 const { isShortRead } = require('./errors')
 const { UnpackedRun } = require('./file-words')
-const { RecordRun } = require('./record-run')
+const { NO_RECORDS } = require('./record-run')
 
 const COMMON = ['gt', 'gte', 'lt', 'lte', 'where', 'onCorrupt', 'onRetained', 'signal']
 const STREAM = [...COMMON, 'limit', 'reverse', 'live', 'old', 'ref', 'unref', 'seqs', 'values', 'cache']
@@ -161,7 +161,6 @@ function parseBounds (call, { gt, gte, lt, lte, limit }) {
   return { from, stop, limit: from < stop ? most : 0 }
 }
 
-const NO_RECORDS = new RecordRun()
 // A file that is still too short after so many more reads was cut or replaced.
 const SHORT_COUNT_MAX = 3
 
@@ -172,6 +171,7 @@ const SHORT_COUNT_MAX = 3
  * @typedef {import('./read/checked-backward-reader').BackwardReader} BackwardReader
  * @typedef {import('./read/lines-reader').LinesReader} LinesReader
  * @typedef {OffsetReader | LinesReader | ForwardReader | BackwardReader} StoreReader  reads a range of one file
+ * @typedef {import('./record-run').RecordRun} RecordRun
  * @typedef {(err: Error | null, records?: RecordRun) => void} NextCallback
  */
 

@@ -114,4 +114,8 @@ class RecordRun {
   }
 }
 
+/** For whoever gives none: nothing is added to it. */
+const NO_RECORDS = new RecordRun(0)
+
+exports.NO_RECORDS = NO_RECORDS
 exports.RecordRun = RecordRun

@@ -6,7 +6,7 @@ const { setImmediate } = require('node:timers')
 const { TimeSlice, trampoline } = require('@millrace/flow')
 const { LogError } = require('@millrace/errors')
 const { Getter } = require('../getter')
-const { RecordRun } = require('../record-run')
+const { NO_RECORDS, RecordRun } = require('../record-run')
 
 const BUFFER_SIZE = 1024
 const NO_BYTES = Buffer.alloc(0)
@@ -133,7 +133,9 @@ class IndexedReader {
     this.#openRange = openRange
     this.#parts = parts
     // Nearly all candidates match, so to search them for what a match must have would only take time.
-    this.#isWanted = (buf, start, end, seq) => isWanted(buf, start, end, seq)
+    /** @type {IsWanted} */
+    const test = (buf, start, end, seq) => isWanted(buf, start, end, seq)
+    this.#isWanted = test
     this.#findCut = range.reverse || range.skipsRetained ? () => null : findCut
     this.#position = this.#partEnd = range.from
     this.#tailFrom = Math.max(range.from, stop)
@@ -158,7 +160,7 @@ class IndexedReader {
     trampoline((again) => {
       if (this.#inner !== null) return this.#readInner(this.#inner, logEnd, again, cb)
       if (this.#seqs.length > 0) return this.#readCandidates(logEnd, again, cb)
-      if (this.#isDone) return cb(null, new RecordRun(0))
+      if (this.#isDone) return cb(null, NO_RECORDS)
       /** @type {IteratorResult<Part>} */
       let part
       try {
@@ -220,7 +222,7 @@ class IndexedReader {
     const { reverse, live, stop } = this.#range
     if (reverse || this.#tailFrom >= stop || (!live && logEnd <= this.#tailFrom)) {
       this.#isDone = true
-      return cb(null, new RecordRun(0))
+      return cb(null, NO_RECORDS)
     }
     this.#isTail = true
     this.#open({ from: this.#tailFrom }, again, cb)

@@ -13,6 +13,8 @@ const SEARCH_SIZE = 512
  * @typedef {import('@millrace/framing').Damage} Damage
  */
 
+function ignore () {}
+
 class LinesReader {
   #store
   #from
@@ -46,7 +48,7 @@ class LinesReader {
     /** The damage that was skipped, and its bytes. */
     this.lost = { count: 0, size: 0 }
     /** Gets what is skipped. @type {(damage: Damage) => void} */
-    this.onDamage = () => {}
+    this.onDamage = ignore
   }
 
   /** Runs give no bytes to keep from now on: the reader waits at the end. */
