@@ -207,7 +207,8 @@ exports.groups = [
           'an older copy, or it takes other subjects now. Nothing was appended to another stream. Or a text file that was ' +
           'opened with `flags: "r"` was cut, written anew or replaced, as logrotate and editors do. What the old file had ' +
           'was delivered, as far as it could still be read. Or the file of a checked log that was opened for reading was ' +
-          'replaced by another log, or by a copy of it that has other records than were read.',
+          'replaced by another log, or by a copy of it that has other records than were read. Or the ' +
+          'newest segment of a log that was opened for reading was removed.',
         todo: 'Open the log again. It begins with the first record that is there now, so rebuild views and indexes from it ' +
           'on. If nobody should have changed it, find out who did.'
       },
