@@ -42,19 +42,28 @@ function compile (where) {
   const filters = parseWhere(where)
   const plan = planWhere(filters)
   const isMatch = createMatch(filters)
-  const mayMatch = createPrefilter(plan)
+  /** @type {ReturnType<typeof createPrefilter> | null} */
+  let mayMatch = null
   /** @type {Test} */
   const test = (buf, start, end) => {
     const record = buf.subarray(start, end)
-    if (!mayMatch(record)) return false
-    try {
-      return isMatch(parseText(record.toString()))
-    } catch {
-      return false // bytes that are no JSON text
-    }
+    if (mayMatch !== null && !mayMatch(record)) return false
+    if (isMatchingText(record, isMatch)) return true
+    // Nearly all records that an index has found match: they need none, and to make it takes longer than to find one.
+    mayMatch ??= createPrefilter(plan)
+    return false
   }
   const select = createSelect(test, () => createSearches(plan, searchCondition), { alwaysSearches: true })
   return Object.assign(test, { select })
+}
+
+/** @type {(record: Buffer, isMatch: (value: unknown) => boolean) => boolean} */
+function isMatchingText (record, isMatch) {
+  try {
+    return isMatch(parseText(record.toString()))
+  } catch {
+    return false // bytes that are no JSON text
+  }
 }
 
 /**
