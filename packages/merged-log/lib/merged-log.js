@@ -48,9 +48,9 @@ const READ_AHEAD = 16
 const OF_COUNT = ['where', 'onCorrupt', 'onRetained', 'signal', 'after', 'upTo']
 const OF_ONE = [...OF_COUNT, 'seqs', 'values']
 const OF_EXPLAIN = [...OF_COUNT, 'reverse']
-/** Methods that other logs have, and how many arguments stand before the callback. */
 /** Nothing more comes of a slot that says so. */
 const OVER = ['ERR_FILE_MOVED', 'ERR_LOG_REPLACED', 'ERR_LOG_CORRUPT']
+/** Methods that other logs have, and how many arguments stand before the callback. */
 const WRITING = { append: 1, del: 1, sync: 0, compact: 0 }
 const BY_SEQ = { scan: 2, snapshot: 1, partitions: 1 }
 

@@ -2,10 +2,10 @@
 // All records that a command reads, to its output: from the bytes of the log where they are lines of JSON already, else
 // one by one.
 
-const { clearTimeout, setTimeout } = require('node:timers')
 const { ByteLines, isBracketed } = require('./byte-lines')
+const { LateFlush } = require('./late-flush')
 const { toText } = require('./line-codecs')
-const { FLUSH_MS, SHOWN_SIZE_MAX, createLineMaker, printRecords, toReadOptions } = require('./records')
+const { SHOWN_SIZE_MAX, createLineMaker, printRecords, toReadOptions } = require('./records')
 const { createTextSelect } = require('./text-search')
 
 /** A stream of Node.js says of a write of that size that it waits, so a write is done when the next one may begin. */
@@ -90,10 +90,12 @@ async function printBytes (output, log, options) {
 class BytePrinter {
   #output
   #lines
-  /** @type {NodeJS.Timeout | undefined} */
-  #timer
-  /** Whether lines that had waited are being written: the reader may be behind. */
-  #isWriting = false
+  #late = new LateFlush(async () => {
+    // Others are added while it is written. A failure is met again by the next write.
+    const bytes = Buffer.from(this.#take())
+    if (bytes.length > 0) await this.#output.write(bytes).catch(() => {})
+    return !this.#lines.isEmpty
+  })
 
   /** @param {Output} output @param {ByteLines} lines */
   constructor (output, lines) {
@@ -107,7 +109,7 @@ class BytePrinter {
       at = this.#lines.add(run, picked, at, count)
       if (at < count) await this.flush()
     }
-    if (!this.#lines.isEmpty) this.#flushLater()
+    if (!this.#lines.isEmpty) this.#late.begin()
   }
 
   async flush () {
@@ -116,23 +118,8 @@ class BytePrinter {
     if (this.#lines.failure !== null) throw this.#lines.failure
   }
 
-  #flushLater () {
-    this.#timer ??= setTimeout(async () => {
-      this.#timer = undefined
-      // What comes meanwhile waits: a reader that is slower than the log must not fill the memory.
-      if (this.#isWriting) return
-      this.#isWriting = true
-      // Others are added while it is written. A failure is met again by the next write.
-      const bytes = Buffer.from(this.#take())
-      if (bytes.length > 0) await this.#output.write(bytes).catch(() => {})
-      this.#isWriting = false
-      if (!this.#lines.isEmpty) this.#flushLater()
-    }, FLUSH_MS)
-  }
-
   #take () {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#late.cancel()
     return this.#lines.take()
   }
 }

@@ -1,16 +1,15 @@
 'use strict'
 // Which records a command reads, and how it prints them: options, lines, and the way of the lines to the output.
 
-const { clearTimeout, setTimeout } = require('node:timers')
 const { misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { parseText } = require('@millrace/json-codec')
 const { levelFilter, parseTime, timeFilter } = require('@millrace/where')
 const { parseFilter, takeDoubts } = require('./filter')
+const { LateFlush } = require('./late-flush')
 const { formatCount } = require('./text')
 
 const FLUSH_SIZE = 64 * 1024
-const FLUSH_MS = 20
 // Longer lines are cut on a terminal: nobody reads them there, and everything else scrolls away.
 const SHOWN_SIZE_MAX = 16 * 1024
 
@@ -220,10 +219,11 @@ class Printer {
   /** @type {Buffer[]} */
   #chunks = []
   #size = 0
-  /** @type {NodeJS.Timeout | undefined} */
-  #timer
-  /** Whether lines that had waited are being written: the reader may be behind. */
-  #isWriting = false
+  #late = new LateFlush(async () => {
+    // A failure is met again by the next write.
+    await this.flush().catch(() => {})
+    return this.#size > 0
+  })
 
   /** @param {Output} shell */
   constructor (shell) {
@@ -239,21 +239,8 @@ class Printer {
     else this.#addBytes(line)
     this.#size += line.length + 1
     if (this.#size >= FLUSH_SIZE) return true
-    this.#flushLater()
+    this.#late.begin()
     return false
-  }
-
-  #flushLater () {
-    this.#timer ??= setTimeout(async () => {
-      this.#timer = undefined
-      // What comes meanwhile waits: a reader that is slower than the log must not fill the memory.
-      if (this.#isWriting) return
-      this.#isWriting = true
-      // A failure is met again by the next write.
-      await this.flush().catch(() => {})
-      this.#isWriting = false
-      if (this.#size > 0) this.#flushLater()
-    }, FLUSH_MS)
   }
 
   /** @param {Buffer} bytes */
@@ -262,8 +249,7 @@ class Printer {
   }
 
   async flush () {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#late.cancel()
     const text = this.#text
     const chunks = this.#chunks
     this.#text = ''
@@ -312,7 +298,6 @@ function reportUnknown (shell, tally, { time, where = [] }) {
   for (const doubt of takeDoubts(where)) shell.complain(`millrace: ${escapeControls(doubt)}\n`)
 }
 
-exports.FLUSH_MS = FLUSH_MS
 exports.SHOWN_SIZE_MAX = SHOWN_SIZE_MAX
 exports.createLineMaker = createLineMaker
 exports.filterOptions = filterOptions
