@@ -29,6 +29,36 @@ tape('torture: nothing promised is lost in any image of a few workloads of a log
   t.deepEqual(Object.keys(figures.modes).sort(), ['always', 'interval', 'never'])
 })
 
+/** A sync that was under way when the process was killed. */
+const KILLED_SYNC = JSON.stringify({
+  version: 1,
+  workload: {
+    framing: 'lines',
+    salt: 1307454634,
+    fsync: 'always',
+    hasJitter: false,
+    isSlow: true,
+    operations: [
+      { do: 'append', records: [[0, 8, 'random']], isBatch: false, isAwaited: true },
+      { do: 'sync', isAwaited: false },
+      { do: 'reopen', how: 'kill', fsync: 'always', seed: 1231717642 },
+      { do: 'append', records: [[2, 2, 'zeros']], isBatch: false, isAwaited: true },
+      { do: 'fault', call: 'sync', fault: { losesPages: true }, skip: 0, count: 1 },
+      { do: 'append', records: [[3, 11, 'random']], isBatch: false, isAwaited: true },
+      { do: 'wait' },
+      { do: 'append', records: [[4, 77, 'random']], isBatch: false, isAwaited: true }
+    ]
+  },
+  steps: []
+})
+
+tape('torture: a sync of a process that was killed took the fault of the next one, which was then not poisoned', (t) => {
+  const { status, stdout } = run('--replay', KILLED_SYNC)
+  t.equal(status, 0, stdout.slice(-200))
+  t.match(stdout, /ERR_LOG_POISONED/, 'the fault is that of the process that runs')
+  t.end()
+})
+
 tape('torture: a log of lines that lies is caught', async (t) => {
   const options = { framing: 'lines', seed: 1, workloads: 40, workers: 0, logModule: LIAR, stopAtFailure: true, shrinks: false }
   const { failures } = await runTorture(options)

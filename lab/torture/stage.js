@@ -69,6 +69,8 @@ class Stage {
   restart (how, seed) {
     this._faults = []
     this.disk.onChange = null
+    // What the process had asked for still happens there: it must not meet the faults of the next one.
+    this.disk.decide = () => {}
     this.disk = this._adopt(how === 'cut' ? this._cutPower(seed) : this.disk.clone())
     this.disk.capacity = Infinity
     if (how === 'drop') this.disk.dropCaches()
