@@ -8,6 +8,9 @@ const { setImmediate } = require('node:timers')
 /** In a turn. A unit takes some 3 ns, as to move one key while they are sorted. */
 const TURN_WORK = 2 ** 16
 const TURN_MS = 0.4
+/** After others who left no pause, a turn is longer: a part of the time that they took, and at most so long. */
+const SHARE = 1 / 4
+const TURN_MS_MAX = 4
 /** In a step, between two looks whether the turn is over. */
 const STEP_WORK = 2 ** 13
 /** How much longer work takes at first, and how much work that is: as a block of two paths, and more, in a run. */
@@ -19,6 +22,8 @@ const LOOK_WORK = 2 ** 12
 class Pace {
   #left = TURN_WORK
   #untilLook = LOOK_WORK
+  /** How long this turn may be. */
+  #turnMs = TURN_MS
   /** When the turn began; earlier if something else was waited for in it. */
   #startMs = -Infinity
 
@@ -37,14 +42,17 @@ class Pace {
 
   #look () {
     this.#untilLook = LOOK_WORK
-    if (performance.now() - this.#startMs > TURN_MS) this.#left = 0
+    if (performance.now() - this.#startMs > this.#turnMs) this.#left = 0
   }
 
   /** Lets others run. @returns {Promise<void>} */
   async rest () {
+    const before = performance.now()
     await new Promise((resolve) => { setImmediate(resolve) })
-    this.#left = TURN_WORK
     this.#startMs = performance.now()
+    // Else it would fall behind for good among appends without a pause, and each of them would search what is left.
+    this.#turnMs = Math.min(TURN_MS_MAX, Math.max(TURN_MS, SHARE * (this.#startMs - before)))
+    this.#left = TURN_WORK * this.#turnMs / TURN_MS
   }
 
   /**

@@ -16,6 +16,9 @@ const { writeBlock } = require('../lib/build')
 const { PageWriter } = require('../lib/run-writer')
 const { MemoryLog } = require('./memory-log')
 
+// The clock stands still, unless a test moves it: after others who took long, turns are longer.
+performance.now = () => 0
+
 const seed = Date.now() & 0xffffff
 const RECORDS = 40_000
 const MANY = 131_072
@@ -68,6 +71,26 @@ function checkTurns (t, pace) {
   t.ok(pace.largest <= STEP_MAX, `at most ${STEP_MAX} in a step: ${pace.largest}`)
   t.ok(pace.turns >= pace.total / (TURN_WORK + STEP_MAX), `${pace.turns} turns`)
 }
+
+tape('pace: among appends without a pause the index fell behind for good: after them a turn is longer, but not much', async (t) => {
+  const { now } = performance
+  t.teardown(() => { performance.now = now })
+  let ms = 0
+  performance.now = () => ms
+  const workAfter = async (othersMs) => {
+    const pace = new Pace()
+    const resting = pace.rest()
+    ms += othersMs
+    await resting
+    let work = 0
+    while (!pace.isDue(LOOK_WORK)) work += LOOK_WORK
+    return work + LOOK_WORK
+  }
+  t.equal(await workAfter(0), TURN_WORK)
+  t.equal(await workAfter(1), TURN_WORK, 'who left pauses is not kept waiting')
+  t.equal(await workAfter(8), 5 * TURN_WORK, 'a quarter of 8 ms')
+  t.equal(await workAfter(1000), 10 * TURN_WORK, 'at most')
+})
 
 tape('pace: code that is slow, as it is until it is compiled, has shorter turns', async (t) => {
   const log = makeLog(0)
