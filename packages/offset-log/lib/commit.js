@@ -86,6 +86,7 @@ class Commit {
     const given = { seqs: [] }
     this.asking ??= new Map()
     this.asking.set(index, given)
+    // It has a name first, as in createSettler of flow: one that is assigned where it is written is not freed soon.
     const giveAll = (/** @type {Error | null | undefined} */ err) => err ? done(err) : done(null, given.seqs)
     this.dones[index] = giveAll
     return given

@@ -132,7 +132,8 @@ class IndexedReader {
     this.#range = range
     this.#openRange = openRange
     this.#parts = parts
-    // Nearly all candidates match, so to search them for what a match must have would only take time.
+    // Nearly all candidates match, so to search them for what a match must have would only take time. It has a name
+    // first: assigned where it is written, V8 would put it into its old space (test/old-space.test.js of the index).
     /** @type {IsWanted} */
     const test = (buf, start, end, seq) => isWanted(buf, start, end, seq)
     this.#isWanted = test
