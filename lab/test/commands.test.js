@@ -42,7 +42,7 @@ function run (command, ...args) {
 }
 
 tape('commands: all of the lab are here', (t) => {
-  const expected = ['fuzz', 'segments', 'torture', 'conditions', 'flume', 'folder-kills', 'follow', 'lock-namespaces', 'lock-race', 'one-box', 'readers', 'text-readers', 'folder-lock', 'lock']
+  const expected = ['fuzz', 'segments', 'torture', 'conditions', 'flume', 'folder-kills', 'follow', 'lock-namespaces', 'lock-race', 'one-box', 'readers', 'run-flips', 'text-readers', 'folder-lock', 'lock']
   t.deepEqual(commands.map((command) => path.basename(command)), expected)
   t.end()
 })
