@@ -133,6 +133,7 @@ tape('index: of slots, it is found by cat, tail and count', async (t) => {
     t.equal((await callCommand(count)).stdout, '6\n', name)
     const shown = fieldsOf(await callCommand([...count, '--explain']))
     t.equal(shown.uses, uses, name)
+    t.match(shown.scans, /^(nothing|all records|(\d+ )?records of the slots)$/, name)
     if (uses !== undefined) t.ok(shown.index.startsWith(path.join(folder, '*', 'index')), shown.index)
     for (const name of ['cat', 'tail']) {
       const { stdout } = await callCommand([name, folder, '--where', 'user=u5'])

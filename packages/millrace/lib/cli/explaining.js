@@ -50,13 +50,17 @@ function toFields ({ index, identity, parts }, { uses, candidates, runs, scanned
   ]
 }
 
-/** @type {(scanned: Explanation['scanned'], isAll: boolean) => string} */
+/**
+ * Slots have no order of seqs, so of several together there is no `from`.
+ * @type {(scanned: { from?: number, records: number | null } | null, isAll: boolean) => string}
+ */
 function describeScan (scanned, isAll) {
   if (scanned === null) return 'nothing'
   const { from, records } = scanned
+  const counted = records === null ? 'records' : countRecords(records)
+  if (from === undefined) return isAll ? 'all records' : `${counted} of the slots`
   if (isAll) return from <= 0 ? 'all records' : `all records from the seq ${from} on`
-  const place = from <= 0 ? 'from the first one on' : `from the seq ${from} on`
-  return `${records === null ? 'records' : countRecords(records)} ${place}`
+  return `${counted} ${from <= 0 ? 'from the first one on' : `from the seq ${from} on`}`
 }
 
 /** @type {(source: Pick<OpenedSource, 'index' | 'identity' | 'parts'>, why: string, where: any) => string} */
