@@ -5,7 +5,7 @@
 const { onAbort } = require('@millrace/flow')
 const { LogError } = require('@millrace/errors')
 const { GaveUp } = require('./control')
-const { classify } = require('./outcomes')
+const { classify, parseAnswer } = require('./outcomes')
 
 // So many in a row are hardly the fault of the records.
 const REFUSED_IN_A_ROW = 100
@@ -14,9 +14,9 @@ const GROWTH = 1.1
 
 /**
  * @typedef {import('./reading').Entry} Entry
- * @typedef {import('./options').Accepted} Accepted
+ * @typedef {import('./options').Answer} Answer
  * @typedef {import('./options').Begin} Begin
- * @typedef {{ kind: 'accepted', accepted: any } | { kind: 'refused' | 'too large', error: Error }} Outcome
+ * @typedef {{ kind: 'accepted', accepted: Answer } | { kind: 'refused' | 'too large', error: Error }} Outcome
  */
 
 class Delivery {
@@ -94,7 +94,7 @@ class Delivery {
       const outcome = await this.#send(piece)
       if (outcome === null) return null
       if (outcome.kind === 'accepted') {
-        if (outcome.accepted?.begin) return outcome.accepted.begin
+        if (outcome.accepted.begin) return outcome.accepted.begin
         if (!await this.#accept(piece, outcome.accepted)) return null
       } else if (piece.length === 1) {
         if (!await this.#setAside(piece[0], outcome.error)) return null
@@ -122,7 +122,8 @@ class Delivery {
       this.#control.show('sending')
       // The user may change the array.
       const records = piece.map(({ seq, value }) => ({ seq, value }))
-      return unlessAborted(signal, async () => this.#sink.send(records, context)).then(toAccepted, toRefused)
+      return unlessAborted(signal, async () => this.#sink.send(records, context))
+        .then((given) => toAccepted(parseAnswer(given, piece.length)), toRefused)
     }, { isFatal: this.#sink.isFatal, attempts: this.#attempts }).catch((err) => {
       if (!(err instanceof GaveUp)) throw err
       return { result: /** @type {Outcome} */ ({ kind: 'refused', error: err }) }
@@ -130,13 +131,13 @@ class Delivery {
     return sent && sent.result
   }
 
-  /** @type {(piece: Entry[], accepted: Accepted) => Promise<boolean>} */
+  /** @type {(piece: Entry[], accepted: Answer) => Promise<boolean>} */
   async #accept (piece, accepted) {
-    const { refused = [], refusedCount = 0, message = 'the sink refused it', state } = accepted ?? {}
+    const { refused = [], refusedCount = 0, message = 'the sink refused it', state } = accepted
     const isAll = refusedCount >= piece.length
     const named = isAll ? piece.map((_, index) => ({ index, message })) : refused
     for (const { index, message: why = message } of named) {
-      if (piece[index] && !await this.#setAside(piece[index], new LogError('ERR_SINK_REFUSED', why))) return false
+      if (!await this.#setAside(piece[index], new LogError('ERR_SINK_REFUSED', why))) return false
     }
     if (refusedCount > 0 && !isAll && !await this.#noteRefused(piece, refusedCount, message)) return false
     const count = Math.min(piece.length, refused.length + refusedCount)
@@ -189,7 +190,7 @@ class Delivery {
   }
 }
 
-/** @type {(accepted: any) => Outcome} */
+/** @type {(accepted: Answer) => Outcome} */
 function toAccepted (accepted) {
   return { kind: 'accepted', accepted }
 }

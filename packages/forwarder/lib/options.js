@@ -61,10 +61,10 @@ const ELSEWHERE = {
  * @template [T=any]
  * @typedef {(records: Array<SinkRecord<T>>, context: SendContext) => unknown} Send  takes a batch. It may return a
  *   promise. If it succeeds, all records are forwarded; if it gives `{ refused: [{ index, message }] }`, these records
- *   are set aside. What it throws decides what follows: `refused(message)` halves the batch until the refused records
- *   are known, and sets these aside; `tooLarge(message)` halves the batch, and makes smaller ones from then on;
- *   `unavailable(message, { retryAfterMs })` waits at least that long, then sends the same batch again; anything else
- *   waits as `backoff` says, then sends the same batch again
+ *   are set aside. An answer of `fetch` that is not 2xx counts as thrown. What it throws decides what follows:
+ *   `refused(message)` halves the batch until the refused records are known, and sets these aside; `tooLarge(message)`
+ *   halves the batch, and makes smaller ones from then on; `unavailable(message, { retryAfterMs })` waits at least that
+ *   long, then sends the same batch again; anything else waits as `backoff` says, then sends the same batch again
  */
 
 /**

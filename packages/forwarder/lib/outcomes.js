@@ -1,7 +1,8 @@
 'use strict'
 // What a sink may answer besides "accepted", and how long to wait before the next try.
 
-const { LogError, reasonOf } = require('@millrace/errors')
+const { inspect } = require('node:util')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 
 // Above this no server means it. It also fits a timer.
 const RETRY_AFTER_MS_MAX = 24 * 60 * 60 * 1000
@@ -60,6 +61,40 @@ function classify (thrown) {
 }
 
 /**
+ * Checks what a sink gave. What cannot be meant counts as a failure, or else the cursor would pass records that nobody
+ * has.
+ * @param {any} given
+ * @param {number} count  of the records in the batch
+ * @returns {import('./options').Answer}  names no record twice
+ */
+function parseAnswer (given, count) {
+  if (given === null || typeof given !== 'object') return {}
+  const { ok, status, refused, refusedCount, begin } = given
+  if (ok === false && typeof status === 'number') {
+    throw unavailable(`the sink returned an answer of fetch with the status ${status}, which accepts nothing`)
+  }
+  if (refused !== undefined && !(Array.isArray(refused) && refused.every((one) => isWhole(one?.index, count - 1)))) {
+    throw misuse(`sink: refused must be a list of { index, message } with indexes of the batch, got ${show(refused)}`)
+  }
+  if (refusedCount !== undefined && !isWhole(refusedCount)) {
+    throw misuse(`sink: refusedCount must be a whole number, got ${show(refusedCount)}`)
+  }
+  if (begin !== undefined && !isWhole(begin?.seq + 1)) throw misuse(`sink: begin must have a seq, got ${show(begin)}`)
+  if (refused === undefined) return given
+  return { ...given, refused: [...new Map(refused.map((/** @type {any} */ one) => [one.index, one])).values()] }
+}
+
+/** @type {(value: unknown, most?: number) => boolean} */
+function isWhole (value, most = Infinity) {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most
+}
+
+/** For a message. @param {unknown} value */
+function show (value) {
+  return inspect(value, { breakLength: Infinity, maxArrayLength: 3, maxStringLength: 100, depth: 1 })
+}
+
+/**
  * How long to wait after the n-th failure in a row: a random time below a limit that doubles ("full jitter").
  * @param {{ minMs: number, maxMs: number }} backoff
  * @param {number} failureCount  from 1
@@ -74,4 +109,5 @@ exports.refused = refused
 exports.tooLarge = tooLarge
 exports.unavailable = unavailable
 exports.classify = classify
+exports.parseAnswer = parseAnswer
 exports.delayOf = delayOf

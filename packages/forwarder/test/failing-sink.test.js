@@ -199,7 +199,7 @@ tape('refused: a sink may name the records, or only their number', async (t) => 
     refused: async (record) => { aside.push(record) },
     batch: { count: 5 },
     sink: async (records) => records[0].value.n === 0
-      ? { refused: [{ index: 1, message: 'one' }, { index: 3 }, { index: 99 }] }
+      ? { refused: [{ index: 1, message: 'one' }, { index: 3 }, { index: 3 }] }
       : { refusedCount: 2, message: 'two of them' }
   })
   await forwarder.drained()
@@ -208,7 +208,43 @@ tape('refused: a sink may name the records, or only their number', async (t) => 
   t.deepEqual([to, count, message], [log.since.value, 2, 'two of them'])
   t.ok(seq < to && aside.length === 3)
   t.equal(forwarder.reports.at(-1).count, 2)
-  t.equal(forwarder.stats().refused, 5)
+  t.equal(forwarder.stats().refused, 4, 'the one that is named twice counts once')
+  await forwarder.close()
+  await log.close()
+})
+
+tape('refused: an answer that cannot be meant is a failure: nothing is passed, and the report says what is wrong', async (t) => {
+  const response = new Response('down', { status: 500 })
+  for (const [given, words] of [
+    [response, /an answer of fetch with the status 500/], [{ refused: [0, 2] }, /refused must be .* got \[ 0, 2 \]/],
+    [{ refused: 2 }, /refused must be .* got 2/], [{ refused: null }, /got null/], [{ refused: [null] }, /got \[ null \]/],
+    [{ refused: [{ index: 5 }] }, /indexes of the batch, got \[ { index: 5 } \]/], [{ refused: [{ index: '1' }] }, /refused/],
+    [{ refusedCount: -1 }, /refusedCount must be a whole number, got -1/], [{ refusedCount: NaN }, /got NaN/],
+    [{ begin: true }, /begin must have a seq, got true/]
+  ]) {
+    const log = makeLog()
+    await fill(log, 5)
+    const sink = createCollector()
+    let tries = 0
+    const forwarder = forward(log, {
+      refused: async () => t.fail('nothing is set aside'),
+      sink: async (records, context) => tries++ < 2 ? given : sink.send(records, context)
+    })
+    await forwarder.drained()
+    t.deepEqual(sink.all, range(0, 5))
+    const [{ what, message }] = forwarder.reports
+    t.equal(what, 'retry')
+    t.match(message, words)
+    const { forwarded, refused, failures } = forwarder.stats()
+    t.deepEqual([forwarded, refused, failures], [5, 0, 2])
+    await forwarder.close()
+    await log.close()
+  }
+  const log = makeLog()
+  await fill(log, 5)
+  const forwarder = forward(log, { sink: async () => new Response('ok') })
+  await forwarder.drained()
+  t.equal(forwarder.stats().forwarded, 5, 'an answer 2xx accepts the batch')
   await forwarder.close()
   await log.close()
 })
