@@ -2,7 +2,7 @@
 // Checks the options of a forwarder, and fills in their defaults.
 
 const { fileStorage, parseFileMode, resolvePath, withFileMode } = require('@millrace/block-file')
-const { TIMER_MS_MAX, checkOptions, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, TIMER_MS_MAX, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { findTime } = require('@millrace/where')
 
 const KNOWN = ['sink', 'name', 'path', 'start', 'batch', 'backoff', 'attempts', 'fsync', 'refused', 'timeOf', 'lagMs', 'onReport', 'unref',
@@ -130,7 +130,7 @@ const ELSEWHERE = {
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseOptions (log, options) {
-  if (typeof log?.scan !== 'function' || typeof log.stream !== 'function') throw misuse('Forwarder: expected a log')
+  checkLog('Forwarder', log, ['scan', 'stream', 'since'])
   checkOptions('Forwarder', options, KNOWN, ELSEWHERE)
   const {
     sink, name = 'default', path, start = 'first', batch, backoff, attempts = Infinity, fsync = 'interval', refused,
@@ -201,6 +201,21 @@ function parseStorage ({ mode, storage = fileStorage }) {
   return mode === undefined ? storage : withFileMode(storage, parseFileMode('Forwarder', mode))
 }
 
+/**
+ * Slots have no order of seqs in common, which a cursor needs.
+ * @type {(call: string, log: any, needed: readonly string[]) => void}
+ * @throws ERR_NOT_SUPPORTED, ERR_INVALID_ARGUMENT
+ */
+function checkLog (call, log, needed) {
+  if (typeof log?.eachSlot === 'function') {
+    throw new LogError('ERR_NOT_SUPPORTED', `${call}: the slots of a MergedLog have no order of seqs in common; take each one's ` +
+      'log: log.eachSlot((log, slot) => Forwarder(log, …)), with a path or a name for each', { path: log.filename })
+  }
+  if (needed.every((name) => typeof log?.[name] === 'function')) return
+  const hint = log?.slot === undefined ? '' : '; that of a SlotLog is its property log, once it is ready'
+  throw misuse(`${call}: expected a log${hint}`)
+}
+
 /** @param {any} sink  @returns {Sink} */
 function parseSink (sink) {
   if (typeof sink === 'function') return { send: sink }
@@ -256,4 +271,5 @@ function checkNumber (name, value, min, max) {
 
 exports.parseClose = parseClose
 exports.parseDrained = parseDrained
+exports.checkLog = checkLog
 exports.parseOptions = parseOptions

@@ -3,9 +3,10 @@
 const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
-const { Forwarder } = require('@millrace/forwarder')
+const { Forwarder, ship, verifyShipped } = require('@millrace/forwarder')
 const { jsonCodec } = require('@millrace/json-codec')
 const { LogWriter } = require('@millrace/log-writer')
+const { SegmentedLog } = require('@millrace/segmented-log')
 const { collect, failureOf, fakeWallClock, newPath, until } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
@@ -314,6 +315,30 @@ tape('forwarders: one for each slot, also for slots that are added', async (t) =
   t.deepEqual(forwarded.sort(), ['0:1', '0:2', '0:3', '1:1', '1:2'])
   await closeAll(forwarders)
   await closeAll([merged, a, b])
+})
+
+tape('forwarders and shippers: a merged log, or a slot in place of its log, is refused with what to write', async (t) => {
+  const folder = newPath('logs')
+  const [slot] = await makeSlots(folder, [[{ n: 1 }]])
+  const [merged, other] = [MergedLog(folder, { codec }), SegmentedLog(newPath('other'), { codec })]
+  const sink = () => {}
+  const calls = {
+    forwarder: (log) => Forwarder(log, { sink }),
+    'source of ship': (log) => ship(log, other),
+    'target of ship': (log) => ship(other, log),
+    'source of verifyShipped': (log) => verifyShipped(log, other),
+    'target of verifyShipped': (log) => verifyShipped(other, log)
+  }
+  for (const [name, call] of Object.entries(calls)) {
+    const ofMerged = await failureOf(async () => call(merged))
+    t.equal(ofMerged.code, 'ERR_NOT_SUPPORTED', name)
+    t.match(ofMerged.message, /eachSlot/)
+    const ofSlot = await failureOf(async () => call(slot))
+    t.equal(ofSlot.code, 'ERR_INVALID_ARGUMENT', name)
+    t.match(ofSlot.message, /its property log/)
+    t.equal((await failureOf(async () => call(folder))).code, 'ERR_INVALID_ARGUMENT', name)
+  }
+  await closeAll([merged, slot, other])
 })
 
 tape('forwarders: what a slot drops before anything was forwarded is told after a restart', async (t) => {

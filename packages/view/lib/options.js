@@ -136,7 +136,9 @@ function checkLog (log) {
       'view of each one\'s log: log.eachSlot((log) => createView(log, …))', { path: log.filename })
   }
   const calls = ['since', 'ready', 'stream', 'scan', 'get', 'sync', 'stats']
-  if (calls.some((call) => typeof log?.[call] !== 'function')) throw misuse('createView: expected a log')
+  if (calls.every((call) => typeof log?.[call] === 'function')) return
+  const hint = log?.slot === undefined ? '' : '; that of a SlotLog is its property log, once it is ready'
+  throw misuse(`createView: expected a log${hint}`)
 }
 
 /** @param {unknown} reduce */

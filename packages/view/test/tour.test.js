@@ -515,6 +515,7 @@ tape('MergedLog: is refused, and each slot has a view', async (t) => {
   const log = MergedLog(folder, { codec: jsonCodec })
   await log.ready()
   t.equal((await failureOf(() => createView(log, sum))).code, 'ERR_NOT_SUPPORTED')
+  t.match((await failureOf(() => createView(slot, sum))).message, /its property log/)
   const views = []
   log.eachSlot((slotLog) => { views.push(createView(slotLog, sum)) })
   t.deepEqual(await Promise.all(views.map((view) => view.get())), [3])

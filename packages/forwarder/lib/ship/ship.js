@@ -3,6 +3,7 @@
 
 const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { LogForwarder } = require('../forwarder')
+const { checkLog } = require('../options')
 const { LogSink } = require('./log-sink')
 const { targetOf } = require('./log-target')
 const { verifyShipped } = require('./verify-shipped')
@@ -95,8 +96,8 @@ function ship (log, target, options = {}) {
 
 /** @type {(call: string, log: any, target: any) => void} */
 function checkTarget (call, log, target) {
-  if (typeof log?.get !== 'function') throw misuse(`${call}: the source must be a log with the method get`)
-  if (typeof target?.append !== 'function') throw misuse(`${call}: the target must be a log`)
+  checkLog(`${call}: the source`, log, ['get', 'scan', 'stream', 'since'])
+  if (typeof target?.shipTarget !== 'function') checkLog(`${call}: the target`, target, ['append', 'stream', 'since'])
   if (log === target) throw misuse(`${call}: the target is the log itself`)
 }
 

@@ -5,6 +5,7 @@
 const crypto = require('node:crypto')
 const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { isText } = require('../log-watch')
+const { checkLog } = require('../options')
 const { targetOf } = require('./log-target')
 const { textOf } = require('./text-of')
 
@@ -149,7 +150,8 @@ class Side {
  * @returns {Promise<ShippedReport>}
  */
 async function verifyShipped (log, target, options = {}) {
-  if (typeof log?.stream !== 'function') throw misuse('verifyShipped: expected a log')
+  checkLog('verifyShipped', log, ['stream', 'since'])
+  if (typeof target?.shipTarget !== 'function') checkLog('verifyShipped: the target', target, ['stream', 'since'])
   checkOptions('verifyShipped', options, ['lte', 'rangeCount', 'signal'])
   const { rangeCount = RANGE_COUNT, signal } = options
   if (!Number.isSafeInteger(rangeCount) || rangeCount < 1) {
