@@ -218,6 +218,11 @@ class BlockCache {
   }
 }
 
+/** The blocks of a file; the first use makes it. @type {(file: OpenFile) => BlockCache} */
+function cacheOf (file) {
+  return (file.cache ??= new BlockCache(file.blockSize, file.memory))
+}
+
 // The reader of ranges: it takes bytes from the cache, from what was read ahead, or from the file.
 
 // Larger reads of a warm file gain nothing: copying costs more than the calls by then.
@@ -228,6 +233,7 @@ const NOTHING = Buffer.alloc(0)
 
 class Reader {
   #file
+  #cache
   #aheadSizeMax
   #aheadSize = 0
   #expectedStart = -1
@@ -239,7 +245,13 @@ class Reader {
   /** @param {OpenFile} file */
   constructor (file) {
     this.#file = file
-    this.#aheadSizeMax = Math.min(AHEAD_SIZE_MAX, file.cache.slotCount * file.blockSize / 4)
+    this.#cache = cacheOf(file)
+    this.#aheadSizeMax = Math.min(AHEAD_SIZE_MAX, this.#cache.slotCount * file.blockSize / 4)
+  }
+
+  /** Where `findCached` has found a block. */
+  get arena () {
+    return this.#cache.arena
   }
 
   // Returns bytes of the caller's own if they were read ahead or lie in one cached block, otherwise null.
@@ -255,15 +267,16 @@ class Reader {
     const offset = this.findCached(start, end)
     if (offset === -1) return null
     const bytes = Buffer.allocUnsafe(end - start)
-    this.#file.cache.arena.copy(bytes, 0, offset, offset + end - start)
+    this.#cache.arena.copy(bytes, 0, offset, offset + end - start)
     return bytes
   }
 
-  // Returns the position of the range in the cache's arena, valid until the next read. Returns -1 if the range does not
-  // lie in one cached block.
+  // Returns the position of the range in `arena`, valid until the next read. Returns -1 if the range does not lie in
+  // one cached block.
   /** @type {(start: number, end: number) => number} */
   findCached (start, end) {
-    const { cache, blockSize } = this.#file
+    const cache = this.#cache
+    const { blockSize } = this.#file
     const blockIndex = Math.floor(start / blockSize)
     const blockStart = blockIndex * blockSize
     if (end > blockStart + blockSize || !cache.has(blockIndex)) return -1
@@ -312,7 +325,8 @@ class Reader {
   // first position that is not cached, or `end`.
   /** @type {(result: Buffer, start: number, position: number, end: number) => number} */
   #copyCached (result, start, position, end) {
-    const { cache, blockSize } = this.#file
+    const cache = this.#cache
+    const { blockSize } = this.#file
     while (position < end) {
       const blockIndex = Math.floor(position / blockSize)
       const slotStart = cache.find(blockIndex)
@@ -365,7 +379,8 @@ class Reader {
   // Caches the span, unless it is longer than the longest read-ahead: it would push out blocks that are used again.
   /** @type {(span: Buffer, spanStart: number, spanEnd: number) => void} */
   #offerToCache (span, spanStart, spanEnd) {
-    const { cache, blockSize, size } = this.#file
+    const cache = this.#cache
+    const { blockSize, size } = this.#file
     if (spanEnd - spanStart > Math.max(this.#aheadSizeMax, blockSize)) return
     for (let blockStart = spanStart; blockStart < spanEnd; blockStart += blockSize) {
       const blockEnd = Math.min(blockStart + blockSize, spanEnd)
@@ -504,3 +519,4 @@ exports.BlockCache = BlockCache
 exports.Reader = Reader
 exports.Admission = Admission
 exports.Slab = Slab
+exports.cacheOf = cacheOf

@@ -8,7 +8,7 @@ const { LogError, checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const {
   createObservable, Lifecycle, parseSignal, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE, toCallback, toPromise
 } = require('@millrace/flow')
-const { BlockCache, Reader } = require('./block-cache')
+const { BlockCache, Reader, cacheOf } = require('./block-cache')
 const { FileWatch } = require('./file-watch')
 const { SEGMENT_NAME, openMember } = require('./folder')
 const { close, open } = require('./open')
@@ -100,7 +100,6 @@ class BlockFileHandle {
     this.flags = flags
     /** The size in bytes; undefined until the file is open. @type {import('@millrace/flow').Obz<number>} */
     this.size = createObservable()
-    this._memory = cache
     /** @type {BlockCache | null} */
     this._ownCache = null
     /** How many names the file had at the last look; null before the first. @type {bigint | null} */
@@ -112,7 +111,8 @@ class BlockFileHandle {
       blockSize,
       handle: null,
       size: this.size,
-      cache: new BlockCache(blockSize, cache),
+      cache: null,
+      memory: cache,
       rangeLock: new RangeLock(),
       adaptiveIo: new AdaptiveIo({ asyncCountMin: ASYNC_COUNT_MIN, quickCountMin: QUICK_COUNT_MIN }),
       storage,
@@ -454,7 +454,7 @@ class BlockFileHandle {
         if (look.size >= least && look.size !== before) {
           if (look.size < before) this.invalidate()
           // The cached last block lacks the bytes that the file has gained.
-          else this._file.cache.drop(before, Infinity)
+          else this._file.cache?.drop(before, Infinity)
           this.size.set(look.size)
         }
         cb(null, look)
@@ -496,7 +496,7 @@ class BlockFileHandle {
 
   /** Forgets cached bytes, which another process may have changed. Readers read again what they still hold. */
   invalidate () {
-    this._file.cache.drop(0, Infinity)
+    this._file.cache?.drop(0, Infinity)
     this._file.rewriteCount++
   }
 
@@ -516,13 +516,13 @@ class BlockFileHandle {
    */
   createCache (blockSize) {
     this._ownCache?.release()
-    this._ownCache = new BlockCache(blockSize, this._memory)
+    this._ownCache = new BlockCache(blockSize, this._file.memory)
     return this._ownCache
   }
 
   /** What the cache holds now, and what it may hold. */
   cacheStats () {
-    const { hitCount, missCount, slotCount } = this._file.cache
+    const { hitCount, missCount, slotCount } = cacheOf(this._file)
     return { hitCount, missCount, slotCount, blockSize: this.blockSize }
   }
 
@@ -532,7 +532,7 @@ class BlockFileHandle {
     this._lifecycle.close((cb) => {
       const { handle, rangeLock, lockHeld } = this._file
       this._file.handle = null
-      this._file.cache.release()
+      this._file.cache?.release()
       this._ownCache?.release()
       // A replacement that could not open the file again leaves the lock.
       if (handle === null) return lockHeld ? lockHeld.release(cb) : cb(null)
@@ -577,7 +577,7 @@ class BlockFileHandle {
     // An integer in a cached block is read in place.
     if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {
       const offset = this._reader.findCached(start, end)
-      if (offset !== -1) return this._answer(this._file.cache.arena, offset, decode, cb)
+      if (offset !== -1) return this._answer(this._reader.arena, offset, decode, cb)
     }
     this._read(start, end, decode, cb)
   }

@@ -4,7 +4,7 @@
 
 const { setImmediate } = require('node:timers')
 const { allocateShared, TimeSlice, trampoline } = require('@millrace/flow')
-const { Admission, Slab } = require('./block-cache')
+const { Admission, Slab, cacheOf } = require('./block-cache')
 const { fetch, fetchNow } = require('./whole-io')
 
 // At 256 KiB a warm scan is within a tenth of a bare read loop. Smaller spans make more calls; larger ones miss the
@@ -235,7 +235,8 @@ class Peeker {
   /** @param {OpenFile} file */
   constructor (file) {
     this._file = file
-    this._admission = new Admission(file.cache)
+    this._cache = cacheOf(file)
+    this._admission = new Admission(this._cache)
     /** Memory with the bytes of the last look, valid until the next read, write or await. @type {Buffer} */
     this.bytes = NOTHING
     /** Of the bytes. @type {DataView} */
@@ -247,7 +248,7 @@ class Peeker {
     // Bytes are read into the slab, so `take` need not copy them.
     this._slab = new Slab()
     // Memory that was given back must not stay alive.
-    file.cache.onRelease.push(() => { this.bytes = NOTHING })
+    this._cache.onRelease.push(() => { this.bytes = NOTHING })
   }
 
   /**
@@ -259,7 +260,7 @@ class Peeker {
    * @returns {boolean}  whether the bytes are in `bytes`; if not, call the file's `read`
    */
   look (position, least, wanted, inOrder) {
-    const { cache, blockSize, size: fileSize } = this._file
+    const { _cache: cache, _file: { blockSize, size: fileSize } } = this
     const blockIndex = Math.floor(position / blockSize)
     const slotStart = cache.find(blockIndex)
     if (slotStart === -1) {

@@ -16,7 +16,8 @@ const { promisesOf } = require('@millrace/flow')
  * @property {import('./storage').StorageHandle | null} handle  null before the file is open and after it is closed
  * @property {import('@millrace/flow').Obz<number>} size  readable bytes; nothing reads past it
  * @property {number} blockSize  in bytes
- * @property {import('./block-cache').BlockCache} cache
+ * @property {import('./block-cache').BlockCache | null} cache  null until something is read by blocks
+ * @property {number | import('./shared-cache').SharedCacheHandle} memory  of the cache, as `BlockCache` takes it
  * @property {RangeLock} rangeLock
  * @property {import('./whole-io').AdaptiveIo} adaptiveIo
  * @property {import('./storage').Storage} storage

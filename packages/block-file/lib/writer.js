@@ -107,7 +107,7 @@ class Writer {
       // `appendAllNow` has put the same bytes there.
       if (task.size !== null) return done(null, task.size)
       if (!err) {
-        this._file.cache.patch(bytes, size)
+        this._file.cache?.patch(bytes, size)
         this._file.size.set(task.size = end)
         return done(null, end)
       }
@@ -174,9 +174,9 @@ class Writer {
         if (!isQuiet) this._file.rewriteCount++
         /** @type {Error | null} */
         const err = await toPromise((cb) => this.#write(handle, bytes, position, cb)).catch((err) => err)
-        if (!err) return cache.patch(bytes, position)
+        if (!err) return cache?.patch(bytes, position)
         await toPromise((cb) => writeWhole(handle, before, position, cb)).catch(() => {
-          cache.drop(position, end)
+          cache?.drop(position, end)
           throw this.#notUndone(err, position, end)
         })
         throw err
@@ -223,7 +223,7 @@ class Writer {
         await promisesOf(handle).truncate(newSize)
         this.#reserveEnd = 0
         this._file.rewriteCount++
-        cache.drop(newSize, Infinity)
+        cache?.drop(newSize, Infinity)
         size.set(newSize)
       } finally {
         release()
@@ -261,7 +261,7 @@ class Writer {
     this._file.rewriteCount++
     this.#reserveEnd = 0
     this.#hasDebris = false
-    cache.drop(0, Infinity)
+    cache?.drop(0, Infinity)
     size.set(newSize)
   }
 
@@ -387,8 +387,7 @@ class Writer {
   /** @param {Buffer} bytes  are in the file behind its size */
   #grow (bytes) {
     const { size, cache } = this._file
-    // It has blocks only once something was read by blocks.
-    if (cache.size > 0) cache.patch(bytes, size.value)
+    if (cache !== null && cache.size > 0) cache.patch(bytes, size.value)
     size.set(size.value + bytes.length)
   }
 
@@ -396,7 +395,7 @@ class Writer {
   /** @type {(bytes: Buffer, position: number) => void} */
   overwriteNow (bytes, position) {
     this.#writeNow(bytes, position)
-    this._file.cache.patch(bytes, position)
+    this._file.cache?.patch(bytes, position)
   }
 
   /** @type {(bytes: Buffer, position: number) => void} */

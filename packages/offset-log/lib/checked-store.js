@@ -71,9 +71,10 @@ class CheckedStore {
     }
     /** Unfinished deletions of a log that may not be written, by chunk. @type {Map<number, Entry[]>} */
     this.unfinished = new Map()
-    this.pages = new PageCache(this)
-    /** Gets a record without waiting, if it can. */
-    this.peek = new RecordPeeker(this)
+    /** Null until a page is wanted: whoever only appends and streams needs none. @type {PageCache | null} */
+    this._pages = null
+    /** @type {RecordPeeker | null} */
+    this._peek = null
     this.checkpoints = new Checkpoints(this, head)
     this.epoch = head.slot?.epoch ?? 0
     this.reservation = new SeqReservation(head, ['intact', 'unsynced'].includes(file.blocks.past))
@@ -103,6 +104,16 @@ class CheckedStore {
     this._tailFollower = null
     /** Only a log that follows compares them. */
     this._headBytes = file.blocks.flags === 'r' ? head.bytes : null
+  }
+
+  /** Verified pages, for reads of single records. */
+  get pages () {
+    return (this._pages ??= new PageCache(this))
+  }
+
+  /** Gets a record without waiting, if it can. */
+  get peek () {
+    return (this._peek ??= new RecordPeeker(this))
   }
 
   /** Names the log. */
@@ -155,7 +166,7 @@ class CheckedStore {
 
   /** @param {Packed} packed  becomes readable */
   show ({ bytes, tail }) {
-    if (this.pages.isUsed) this.pages.patch(bytes, tail.end - bytes.length)
+    if (this._pages !== null) this._pages.patch(bytes, tail.end - bytes.length)
     this.setEnd(tail)
   }
 
@@ -306,7 +317,7 @@ class CheckedStore {
 
   /** Empties the caches, because another process may have changed the file. */
   forget () {
-    this.pages.drop(0, Infinity)
+    this._pages?.drop(0, Infinity)
     this.blocks.invalidate()
   }
 

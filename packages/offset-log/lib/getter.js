@@ -16,6 +16,10 @@ class Getter {
   constructor (file) {
     this._file = file
     this._turns = new SyncBudget()
+    /** The store that was read last, and its peeker. @type {import('./load').Store | null} */
+    this._store = null
+    /** @type {import('./load').Store['peek']} */
+    this._peek = /** @type {any} */ (null)
   }
 
   /**
@@ -23,12 +27,11 @@ class Getter {
    * @param {Callback} cb  gets the value; may run before `get` returns, except with an error
    */
   get (seq, cb) {
-    const { lifecycle, store } = this._file
+    const { lifecycle } = this._file
     if (!lifecycle.isOpen) return lifecycle.run('get', cb, (cb) => this._read(seq, cb))
     if (!this._turns.mayAnswer()) return lifecycle.run('get', cb, (cb) => setImmediate(() => this._getNow(seq, cb)))
     // On this path nothing but the value is allocated.
-    if (store.peek.find(seq)) this._answer(seq, cb)
-    else lifecycle.run('get', cb, (cb) => this._read(seq, cb))
+    if (!this._answer(seq, cb)) lifecycle.run('get', cb, (cb) => this._read(seq, cb))
   }
 
   /**
@@ -42,21 +45,29 @@ class Getter {
 
   /** @type {(seq: number, cb: Callback) => void} */
   _getNow (seq, cb) {
-    if (this._file.store.peek.find(seq)) this._answer(seq, cb)
-    else this._read(seq, cb)
+    if (!this._answer(seq, cb)) this._read(seq, cb)
   }
 
-  /** Decodes the record that `peek` has just found. @type {(seq: number, cb: Callback) => void} */
+  /** Gives the record, if it is found at once. @type {(seq: number, cb: Callback) => boolean} whether it was */
   _answer (seq, cb) {
-    const { codec, store: { peek } } = this._file
+    const { codec, store } = this._file
+    if (store !== this._store) {
+      this._store = store
+      // A checked log makes it now.
+      this._peek = store.peek
+    }
+    const peek = this._peek
+    if (!peek.find(seq)) return false
     let value
     try {
       if (codec.keepsBytes) value = codec.decodeKept(peek.take(), seq)
       else value = codec.decode(peek.bytes, peek.start, peek.end, seq)
     } catch (err) {
-      return nextTick(cb, /** @type {Error} */ (err))
+      nextTick(cb, /** @type {Error} */ (err))
+      return true
     }
     cb(null, value)
+    return true
   }
 
   /** @type {(seq: number, cb: Callback) => void} */

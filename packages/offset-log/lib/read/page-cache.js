@@ -112,8 +112,6 @@ class PageCache {
   constructor (store) {
     this._store = store
     this._cache = store.blocks.createCache(PAGE_SIZE)
-    /** Whether it may hold a page: whoever only appends has none to patch. */
-    this.isUsed = false
     /** Once a page is cached. @type {RecordStarts | null} */
     this.starts = null
     // Memory that was given back must not stay alive.
@@ -170,7 +168,6 @@ class PageCache {
 
   /** Whether the page is there. @type {(start: number) => boolean} */
   _readNow (start) {
-    this.isUsed = true
     const index = start / PAGE_SIZE
     if (!this._admission.isWorthIt(index, false)) return this._readToScratch(start)
     // The page is read straight into its slot, because a copy would take as long as the read.
@@ -294,7 +291,6 @@ class PageCache {
   _put ({ bytes, start, end }) {
     const { _cache: cache } = this
     if (cache.slotCount === 0) return
-    this.isUsed = true
     const offset = cache.claim(start / PAGE_SIZE)
     bytes.copy(cache.arena, offset)
     this._listStarts(cache.slot, { bytes: cache.arena, view: cache.view, offset, start, end })
