@@ -7,7 +7,7 @@ const { walk, walkNames } = require('../scripts/walk')
 
 /** @type {Record<string, { files: number, functions: number }>} */
 const limits = {
-  append: { files: 19, functions: 76 },
+  append: { files: 18, functions: 74 },
   get: { files: 7, functions: 20 },
   stream: { files: 17, functions: 80 },
   open: { files: 30, functions: 142 }

@@ -49,7 +49,7 @@ class Appender {
    * @param {boolean} givesSeqs  whether `done` gets the seqs of all records; else it gets the seq of the last one
    */
   append (records, dataSize, done, givesSeqs) {
-    const { store, lifecycle } = this.#file
+    const { store } = this.#file
     const size = dataSize + (Array.isArray(records) ? records.length : 1) * store.frameOverhead
     // The exact bound is computed only for large appends.
     const sizeMax = size <= WRITE_SIZE_MAX ? 0 : store.writeSizeMax(size)
@@ -57,11 +57,10 @@ class Appender {
     const commit = this.#commits.openFor(size)
     commit.add(records, size, done, givesSeqs)
     this.backPressure.reserve(size)
-    lifecycle.enter()
     this.#start()
   }
 
-  /** @param {() => void} cb  runs once all earlier appends are written or have failed */
+  /** @param {() => void} cb  runs once all earlier appends have called back */
   flush (cb) {
     if (!this.#isRunning && this.#commits.list.length === 0) cb()
     else this.append([], 0, () => cb(), false)
@@ -231,7 +230,6 @@ class Appender {
       while (index < count) {
         const done = dones[index]
         const seq = seqs[index++]
-        this.#file.lifecycle.leave()
         if (error !== null) done(error)
         else done(null, seq)
       }
@@ -359,7 +357,7 @@ class Appender {
 
   /** Removes each append that the file has no room for, and fails it. @param {Commit} commit */
   #cutToRoom (commit) {
-    const { store, lifecycle } = this.#file
+    const { store } = this.#file
     let keptSize = 0
     commit.filter((index) => {
       const records = commit.recordsOf(index)
@@ -371,7 +369,6 @@ class Appender {
       const done = commit.dones[index]
       const err = this.#full(size, keptSize)
       nextTick(() => {
-        lifecycle.leave()
         this.backPressure.free(size)
         done(err)
       })

@@ -295,9 +295,14 @@ class Log extends BaseLog {
     return require('./read/prove-record').proofsOf(this._file)
   }
 
-  /** @param {(err: Error | null) => void} cb */
+  /** Waits for the appends, which are not counted as calls. @param {(err: Error | null) => void} cb */
   _shutDown (cb) {
-    if (this._abandoned !== null) return toCallback(this._abandoned, cb)
+    if (this._abandoned !== null) toCallback(this._abandoned, cb)
+    else this._appender.flush(() => this._end(cb))
+  }
+
+  /** @param {(err: Error | null) => void} cb */
+  _end (cb) {
     const { durability, follower, waitingStreams } = this._file
     this._openLog?.forget()
     follower?.close()
