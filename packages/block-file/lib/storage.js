@@ -103,7 +103,7 @@ const LOOK_MS = 100
  * @property {(path: string, cb: Callback<string>) => void} [realPath]  follows every symlink to where the file is, or
  *   would be created. A storage without it has no symlinks
  * @property {(from: string, to: string, cb: Callback<void>) => void} [copyOwnership]  gives `to` the owner, group and
- *   mode of `from`
+ *   mode of the file `from`. Whoever may read the file may look into `to` if that is a folder
  * @property {(path: string, how: LockRequest, cb: Callback<StorageLock>) => void} [lock]  locks a file by its real
  *   path, even if the file does not exist. Fails at once with ERR_LOG_LOCKED if the lock is held, in this process or
  *   another one. A storage without it cannot be reached by other processes
@@ -289,7 +289,7 @@ async function copyOwnership (from, to) {
   // A user who owns both files may still have no right to call chown.
   if (uid !== found.uid || gid !== found.gid) await fs.promises.chown(to, uid, gid)
   // chown may have cleared bits of the mode.
-  await fs.promises.chmod(to, mode & 0o7777)
+  await fs.promises.chmod(to, (found.isDirectory() ? mode | (mode & 0o444) >> 2 : mode) & 0o7777)
 }
 
 const IS_WINDOWS = process.platform === 'win32'

@@ -385,6 +385,24 @@ async function writeContent (storage, file, pace, write) {
 }
 
 /**
+ * Makes an empty file, and its folder if that is missing.
+ * @type {(storage: Storage, file: string, like: string | null) => Promise<void>}
+ */
+async function makeEmpty (storage, file, like) {
+  const make = async (/** @type {boolean} */ createFolder) => {
+    await promisesOf(await promisesOf(storage).open(file, { flags: 'r+', createFolder })).close()
+  }
+  try {
+    await make(false)
+  } catch (/** @type {any} */ err) {
+    if (err.code !== 'ENOENT') throw err
+    await make(true)
+    // Otherwise the owner of a log, of which root makes an index, could not keep that up to date.
+    if (like !== null) await keepOwnership(storage, like, path.dirname(file))
+  }
+}
+
+/**
  * Makes a run file.
  * @param {Storage} storage
  * @param {string} folder
@@ -403,7 +421,7 @@ async function writeRunFile (storage, folder, like, { from, to }, write, isStill
   const calls = promisesOf(storage)
   // Of a log that was moved, the old folder must not be made again.
   if (like !== null) await promisesOf(await calls.open(like, { flags: 'r', createFolder: false })).close()
-  await promisesOf(await calls.open(temporary, { flags: 'r+', createFolder: true })).close()
+  await makeEmpty(storage, temporary, like)
   let isDone = false
   try {
     // The log may be read by others than the owner of this process.

@@ -372,6 +372,20 @@ tape('places: the files of an index have the mode of the log', { skip: process.p
   t.deepEqual(modesIn(path.join(folder, 'index')), ['644'])
 })
 
+tape('places: the folder of an index has the owner of the log, who could not write into it any more', { skip: process.platform === 'win32' }, async (t) => {
+  const file = await makeLog()
+  removeIndex(file)
+  fs.chmodSync(file, 0o640)
+  if (process.getuid() === 0) fs.chownSync(file, 1000, 1001)
+  const log = openLog(file)
+  await log.index.ready()
+  await log.close()
+  const { uid, gid } = fs.statSync(file)
+  const folder = fs.statSync(`${file}.index`)
+  t.deepEqual({ uid: folder.uid, gid: folder.gid }, { uid, gid })
+  t.equal((folder.mode & 0o777).toString(8), '750', 'who may read the log may look into it')
+})
+
 tape('places: runs of segments that were dropped just before the log is closed go with them', async (t) => {
   const folder = newPath('events')
   const log = SegmentedLog(folder, { codec: jsonCodec, index: newIndex() })

@@ -52,6 +52,24 @@ tape('mode: a file that exists keeps its own, also when it is compacted', { skip
   await log.close()
 })
 
+tape('mode: sums that are made beside a text have its owner and mode, or its owner could not open it any more', { skip: isWindows }, async (t) => {
+  const file = newPath('log')
+  fs.writeFileSync(file, '{"n":1}\n', { mode: 0o600 })
+  fs.chmodSync(file, 0o640)
+  if (process.getuid() === 0) fs.chownSync(file, 1000, 1001)
+  const ownershipOf = (name) => (({ mode, uid, gid }) => ({ mode, uid, gid }))(fs.statSync(name))
+  const append = async () => {
+    const log = OffsetLog(file, { framing: 'lines' })
+    await log.append(Buffer.from('{"n":2}'))
+    await log.close()
+  }
+  await append()
+  t.deepEqual(ownershipOf(`${file}.sums`), ownershipOf(file))
+  fs.chmodSync(`${file}.sums`, 0o600)
+  await append()
+  t.equal(modeOf(`${file}.sums`), 0o600, 'those that are there keep theirs')
+})
+
 tape('mode: what is no mode is refused', async (t) => {
   for (const mode of [640, 0o200, '0888', null]) {
     t.equal((await failureOf(async () => OffsetLog(newPath('log'), { mode })))?.code, 'ERR_INVALID_ARGUMENT')

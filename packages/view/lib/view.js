@@ -373,9 +373,9 @@ class View {
       this.#saveTimer = null
       this.save().then(() => { if (this.#cursor !== this.#saved) this.#saveLater() }, (err) => {
         if (err.code === 'ERR_LOG_CLOSED') return
-        if (this.#saveFailure === null && err !== this.#encodeFailure) warn(err)
-        this.#saveFailure = err
         this.#isReader ||= UNWRITABLE.includes(err.code)
+        if (this.#saveFailure === null && err !== this.#encodeFailure) this.#warnOfSave(err)
+        this.#saveFailure = err
         this.#saveLater()
       })
     }, timerMs(Math.max(this.#options.saveMs, this.#encodeMs / SAVE_SHARE))).unref()
@@ -401,9 +401,19 @@ class View {
     if (generation !== this.#generation) return
     await this.#file.replace({ version: this.#options.version, ...place }, state)
     if (generation !== this.#generation) return
+    await this.#keep(cursor)
+    // It may have begun anew meanwhile.
+    if (generation !== this.#generation) return
     this.#saved = cursor
     this.#saveFailure = null
-    await this.#keep(cursor)
+  }
+
+  /** @param {Error & { code?: string }} err */
+  #warnOfSave (err) {
+    const next = this.#isReader ? 'open the log again' : 'it is tried again'
+    const message = `view ${this.name}: ${this.#options.path} could not be saved (${reasonOf(err)}); ${next}. Until then the ` +
+      'view goes on in memory'
+    process.emitWarning(message, { type: 'ViewWarning', code: err.code })
   }
 
   /** @returns {Uint8Array} */

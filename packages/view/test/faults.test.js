@@ -132,6 +132,45 @@ tape('drop: one that is refused leaves the view open', async (t) => {
   await log.close()
 })
 
+tape('save: a hold that cannot be moved was told of at each save, and not tried again until a record came', async (t) => {
+  const log = openSegments()
+  const view = createView(log, { ...sum, saveMs: 1 })
+  await view.ready()
+  // The timers of a view keep no process running.
+  const running = setInterval(() => {}, 1000)
+  const warnings = []
+  const listen = (warning) => warnings.push(warning)
+  process.on('warning', listen)
+  let tries = 0
+  let isFull = true
+  let tell = () => {}
+  const triedTimes = (count) => new Promise((resolve) => { tell = () => { if (tries >= count) resolve() } })
+  const { hold } = log
+  log.hold = async (...given) => {
+    tries++
+    tell()
+    if (isFull) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })
+    return hold.call(log, ...given)
+  }
+  const tried = triedTimes(3)
+  await log.append({ n: 1 })
+  await tried
+  const { failure } = view.status()
+  t.equal(failure?.code, 'ENOSPC')
+  isFull = false
+  const again = triedTimes(tries + 1)
+  await again
+  await view.save()
+  const { saved, since, failure: last } = view.status()
+  t.deepEqual([saved, last], [since, null])
+  t.deepEqual(warnings.map(({ name, code }) => [name, code]), [['ViewWarning', 'ENOSPC']])
+  t.match(warnings[0]?.message ?? '', /^view sum: .*could not be saved \(ENOSPC: .*\); it is tried again/)
+  process.off('warning', listen)
+  clearInterval(running)
+  await view.close()
+  await log.close()
+})
+
 tape('saveMs: more than a timer can wait does not save at once, and Infinity never', async (t) => {
   const warnings = []
   const listen = ({ name }) => warnings.push(name)

@@ -1,7 +1,7 @@
 'use strict'
 // The file beside a log of lines, `<log>.sums`: opens it or makes it, and reads its slots.
 
-const { BlockFile, NewFile, fileStorage } = require('@millrace/block-file')
+const { BlockFile, NewFile, fileStorage, keepOwnership } = require('@millrace/block-file')
 const { promisesOf } = require('@millrace/flow')
 const { SUMS_SIZE, SUMS_SUFFIX, readSums } = require('@millrace/framing')
 const { PageSums } = require('../read/page-sums')
@@ -32,7 +32,8 @@ function nameSums ({ blocks: { realPath }, file: { storage = fileStorage } }, ma
  */
 async function openSums (store) {
   const { blocks, blocks: { flags }, file: { storage } } = store
-  const path = await findPlace(blocks, storage) + SUMS_SUFFIX
+  const place = await findPlace(blocks, storage)
+  const path = place + SUMS_SUFFIX
   const sums = BlockFile(path, { flags, cache: 0, storage, initial: () => Buffer.alloc(SUMS_SIZE) })
   try {
     await promisesOf(sums).ready()
@@ -40,7 +41,10 @@ async function openSums (store) {
     await promisesOf(sums).readInto(bytes.subarray(0, Math.min(SUMS_SIZE, sums.size.value)), 0)
     // Somebody has cut it.
     if (sums.size.value < SUMS_SIZE && flags !== 'r') await promisesOf(sums).append(bytes.subarray(sums.size.value))
-    return { sums, slots: readSums(bytes) }
+    const slots = readSums(bytes)
+    // Whoever may write the text, such as its owner, must be able to write new sums, whoever makes them.
+    if (slots.length === 0 && flags !== 'r') await keepOwnership(storage ?? fileStorage, place, path)
+    return { sums, slots }
   } catch (err) {
     await promisesOf(sums).close().catch(() => {})
     throw err
