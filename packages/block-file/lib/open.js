@@ -181,8 +181,9 @@ class LockedOpening {
     if (isNew || (initial !== null && size === 0)) {
       handle = await this.#publish(handle, isNew)
       size = await promisesOf(handle).size()
-      await promisesOf(lock).noteFile()
     }
+    // From now on nobody replaces it.
+    if (isNew || found.size === 0) await promisesOf(lock).noteFile()
     return { handle, size, path: this.#path, lock, past: await findPast(lock, handle) }
   }
 

@@ -6,7 +6,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { failureOf, newPath } = require('@millrace/testkit')
-const { BlockFile } = require('..')
+const { BlockFile, fileStorage } = require('..')
 const { thisThread } = require('../lib/lock/liveness')
 const { Holder } = require('./lock-holder')
 const { promises } = require('./open-blocks')
@@ -145,19 +145,28 @@ tape('lock: a name that leads nowhere or to no file is not taken over', { skip: 
   }
 })
 
-tape('lock: in a folder that was copied while it was open it is nobody\'s', async (t) => {
-  const file = newPath('blocks')
-  fs.writeFileSync(file, 'some')
-  const blocks = lockedOpen(file)
-  await blocks.ready()
-  const copy = newPath('blocks')
-  const filter = (name) => !name.endsWith('.sock')
-  fs.cpSync(path.dirname(file), path.dirname(copy), { recursive: true, filter })
-  t.ok((await isTakenOver(t, copy)).taken)
-  t.notOk((await isTakenOver(t, file)).taken, 'that of the original stays')
-  await blocks.close()
-  t.notOk(fs.existsSync(`${file}.lock`))
-})
+for (const [name, storage] of [['the record', recordStorage], ['the kernel', fileStorage]]) {
+  for (const [what, text] of [['was there', 'some'], ['was empty', ''], ['was made', null]]) {
+    tape(`lock: by ${name}, in a folder that was copied while its file was open, which ${what}, it is nobody's`, async (t) => {
+      const open = (file) => promises(BlockFile(file, { lock: true, cache: 0, storage }))
+      const file = newPath('blocks')
+      if (text !== null) fs.writeFileSync(file, text)
+      const blocks = open(file)
+      await blocks.ready()
+      await blocks.append(Buffer.from('more'))
+      const copy = newPath('blocks')
+      const filter = (name) => !name.endsWith('.sock')
+      fs.cpSync(path.dirname(file), path.dirname(copy), { recursive: true, filter })
+      const other = open(copy)
+      t.equal(await failureOf(other.ready), null)
+      await other.close()
+      t.deepEqual(fs.readdirSync(path.dirname(copy)), ['blocks'], 'and nothing else is left')
+      t.equal((await failureOf(open(file).ready))?.code, 'ERR_LOG_LOCKED', 'that of the original stays')
+      await blocks.close()
+      t.notOk(fs.existsSync(`${file}.lock`))
+    })
+  }
+}
 
 tape('lock: only where the path and the file are others is it that of another file', async (t) => {
   const file = newPath('blocks')
@@ -312,6 +321,8 @@ tape('lock: Windows is asked again while somebody looks at a file that is to go'
     t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
     t.ok(busyCount > 5)
     fs.unlink = (name, cb) => process.nextTick(cb, Object.assign(new Error('busy'), { code: 'EBUSY' }))
+    // The record of an empty file is written once more.
+    fs.writeFileSync(file, 'some')
     const again = lockedOpen(file)
     await again.ready()
     t.equal((await failureOf(again.close)).code, 'EBUSY', 'but not for ever')

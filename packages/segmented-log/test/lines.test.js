@@ -443,3 +443,16 @@ tape('lines: readers know the id, and an epoch that rises with each segment', as
   await reader.close()
   await log.close()
 })
+
+tape('lines: the lock names the newest segment, which is empty when it is made, so a kill is known to lose nothing', { skip: process.platform !== 'linux' }, async (t) => {
+  const folder = newPath('log')
+  const log = SegmentedLog(folder, { framing: 'lines' })
+  for (let n = 0; n < 3; n++) {
+    await log.append(Buffer.from(`{"n":${n}}`))
+    const { content } = JSON.parse(fs.readFileSync(path.join(folder, 'writer.lock'), 'utf8'))
+    const { dev, ino } = fs.statSync((await log.segments()).at(-1).path, { bigint: true })
+    t.deepEqual(content, { device: String(dev), inode: String(ino) })
+    await log.roll()
+  }
+  await log.close()
+})

@@ -301,7 +301,7 @@ class FileLock {
   /** @param {Done} cb */
   noteFile (cb) {
     if (this.#file.inode !== null) return nextTick(cb, null)
-    this.#change(async () => this.#record(await identify(this.#file.path, this.#reached)), cb)
+    this.#change(async () => this.#record(await identify(this.#file.path, this.#reached, true)), cb)
   }
 
   /** @param {Done} cb */
@@ -319,13 +319,13 @@ class FileLock {
   /** @type {(filePath: string, cb: (err: Error | null, lock?: StorageLock) => void) => void} */
   cover (filePath, cb) {
     const reached = path.join(path.dirname(this.#reached), path.basename(filePath))
-    toCallback(identify(filePath, reached).then((file) => new CoveredLock(this, file, reached)), cb)
+    toCallback(identify(filePath, reached, true).then((file) => new CoveredLock(this, file, reached)), cb)
   }
 
   /** @param {string} filePath @returns {StorageLock} */
   coverSync (filePath) {
     const reached = path.join(path.dirname(this.#reached), path.basename(filePath))
-    return new CoveredLock(this, describeFile(filePath, fs.statSync(reached, { bigint: true })), reached)
+    return new CoveredLock(this, describeFile(filePath, fs.statSync(reached, { bigint: true }), true), reached)
   }
 
   /** @param {Done} cb */
@@ -415,7 +415,7 @@ class CoveredLock {
 
   /** @param {Done} cb */
   noteFile (cb) {
-    toCallback(identify(this.#file.path, this.#reached).then((file) => { this.#file = file }), cb)
+    toCallback(identify(this.#file.path, this.#reached, true).then((file) => { this.#file = file }), cb)
   }
 
   /** @param {Done} cb */
@@ -441,21 +441,23 @@ function describeBlindSpot ({ localFileSystem }, kind) {
   return 'a writer on another machine, if this file system keeps locks to one machine (9p, virtiofs, NFS with nolock)'
 }
 
-/** @type {(filePath: string, reached: string) => Promise<FileIdentity>} */
-async function identify (filePath, reached) {
+/** @type {(filePath: string, reached: string, isFinal?: boolean) => Promise<FileIdentity>} `isFinal`: as below */
+async function identify (filePath, reached, isFinal) {
   /** @type {fs.BigIntStats | null} */
   const stat = await files.stat(reached, { bigint: true }).catch((err) => {
     if (err.code !== 'ENOENT') throw err
     return null
   })
-  return describeFile(filePath, stat)
+  return describeFile(filePath, stat, isFinal)
 }
 
-/** @type {(filePath: string, stat: fs.BigIntStats | null) => FileIdentity} */
-function describeFile (filePath, stat) {
+/**
+ * @type {(filePath: string, stat: fs.BigIntStats | null, isFinal?: boolean) => FileIdentity} `isFinal`: it is open and
+ *   locked. Until then an empty one may be replaced by one that has its first bytes
+ */
+function describeFile (filePath, stat, isFinal = false) {
   if (stat && !stat.isFile()) throw notAFile(filePath, stat)
-  // An empty file may be replaced by one that has its first bytes.
-  const isKnown = stat !== null && stat.size > 0n
+  const isKnown = stat !== null && (isFinal || stat.size > 0n)
   return { path: filePath, device: isKnown ? String(stat.dev) : null, inode: isKnown ? String(stat.ino) : null }
 }
 
