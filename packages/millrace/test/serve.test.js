@@ -1,11 +1,13 @@
 'use strict'
 // The commands serve and keys.
 
+const { spawn } = require('node:child_process')
 const fs = require('node:fs')
+const net = require('node:net')
 const path = require('node:path')
 const tape = require('tape')
 const { newPath, temporaryFolder, until } = require('@millrace/testkit')
-const { runCommand } = require('./run-command')
+const { BIN, runCommand } = require('./run-command')
 
 /** Runs `millrace serve`, uses it, and ends it. */
 async function withServer (folder, words, use) {
@@ -70,3 +72,37 @@ tape('serve: options of a file are used, and one that is not known is refused', 
   t.equal(code, 2)
   t.match(stderr, /did you mean require-keys\?/)
 })
+
+for (const [what, stdio] of [
+  ['the reader of its errors has ended', () => ['ignore', 'ignore', 'pipe']],
+  ['its errors go to a full disk', () => ['ignore', 'ignore', fs.openSync('/dev/full', 'w')]],
+  ['the reader of its output has ended', () => ['ignore', 'pipe', 'ignore']],
+  ['its output goes to a full disk', () => ['ignore', fs.openSync('/dev/full', 'w'), 'ignore']]
+]) {
+  tape(`serve: it goes on when ${what}`, { skip: !fs.existsSync('/dev/full') }, async (t) => {
+    const folder = newPath('data')
+    const port = await findFreePort()
+    const child = spawn(process.execPath, [BIN, 'serve', folder, '--port', String(port)], { stdio: stdio() })
+    const ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve([code, signal])))
+    child.stdout?.destroy()
+    child.stderr?.destroy()
+    const statusOf = (path, options) => fetch(`http://127.0.0.1:${port}${path}`, options).then(({ status }) => status, () => null)
+    const send = () => statusOf('/v1/logs/x?ack=synced', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '1' })
+    await until(async () => child.exitCode !== null || await statusOf('/readyz') === 200)
+    t.equal(await send(), 200)
+    fs.renameSync(path.join(folder, 'log-x'), path.join(folder, 'moved'))
+    t.equal(await send(), 503, 'a failure that the server tells of')
+    await until(async () => child.exitCode !== null || await send() === 200)
+    child.kill('SIGTERM')
+    t.deepEqual(await ended, [null, 'SIGTERM'])
+  })
+}
+
+function findFreePort () {
+  return new Promise((resolve) => {
+    const server = net.createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address()
+      server.close(() => resolve(port))
+    })
+  })
+}

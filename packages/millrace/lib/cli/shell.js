@@ -20,6 +20,7 @@ class Interrupted extends Error {}
 class Shell {
   #process
   #aborting = new AbortController()
+  #needsOutput = true
   #isOutputClosed = false
   /** Why the output takes no more, if somebody reads it. @type {Error | null} */
   #outputError = null
@@ -41,7 +42,9 @@ class Shell {
      * @type {AbortSignal}
      */
     this.signal = this.#aborting.signal
-    for (const stream of [process.stdout, process.stderr]) stream.on('error', (err) => this.#onError(err))
+    process.stdout.on('error', (err) => this.#onError(err))
+    // What cannot be said is left out. A server goes on, also if its messages go to a full disk.
+    process.stderr.on('error', () => {})
     for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.once(signal, () => this.#onSignal(signal))
   }
 
@@ -52,7 +55,7 @@ class Shell {
 
   /** @param {any} err */
   #onError (err) {
-    // Nothing can be said to whoever does not read the errors.
+    if (!this.#needsOutput) return
     const isClosed = err.code === 'EPIPE' || err.code === 'ERR_STREAM_DESTROYED'
     if (!isClosed && this.#outputError === null) this.#outputError = describeOutput(err)
     this.#endOutput()
@@ -81,6 +84,11 @@ class Shell {
   /** Ends the command, too, when nobody reads the output any more and there is nothing to write. */
   watchOutput () {
     watchOutput(this.stdout.fd, () => this.#endOutput())
+  }
+
+  /** The command goes on if its output takes no more. */
+  outliveOutput () {
+    this.#needsOutput = false
   }
 
   #endOutput () {

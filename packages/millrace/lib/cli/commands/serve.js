@@ -58,8 +58,9 @@ exports.command = {
     const chosen = { ...given, onReport, ...(accessLog && { accessLog }) }
     const server = createIngest({ folder: args.dir, ...chosen })
     try {
-      shell.print(await server.listen())
-      await shell.flush()
+      const url = await server.listen()
+      shell.outliveOutput()
+      shell.writeNow(`${url}\n`)
       await Promise.race([server.ready(), aborted(shell)])
       await aborted(shell)
     } finally {
