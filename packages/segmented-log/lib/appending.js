@@ -15,7 +15,8 @@ const { removeFiles } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { atExit, laterTime } = require('@millrace/flow')
 const { BackPressure, errors } = require('@millrace/offset-log/composing')
-const { SLACK, createNext, makeSegment, nameAt, openSegment } = require('./opening')
+const { SLACK } = require('./missing')
+const { createNext, makeSegment, nameAt, openSegment } = require('./opening')
 
 /** Room for a last session and its unclean end, in a segment and in the log. */
 const LOCAL_END_MAX = 2 ** 47

@@ -10,14 +10,13 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { createNewFile, openFixed, openNew, sourceOf } = require('@millrace/offset-log/composing')
 const { remove, removeUnlessHeld } = require('./files')
 const { NO_KEEP, framingError, kindError } = require('./kind')
+const { DAMAGE_DISTANCE, SLACK, countMissing } = require('./missing')
 const { EXTENSIONS, TIMES_FILE, isKeptMark, parseNames, segmentName } = require('./names')
 const { forgetTimes } = require('./record-times')
 const { HEAD_SIZE, createStandIn, findLike } = require('./stand-in')
 
 /** How often to look again while the writer drops the newest segment that was found. */
 const ATTEMPT_COUNT_MAX = 50
-/** Behind a damaged segment, more seqs are skipped than any record can have had that was shown and is lost. */
-const DAMAGE_DISTANCE = 2 ** 33
 
 /** What the file of a log becomes as the first segment. */
 const FIRST_NAMES = /** @type {Framing[]} */ (Object.keys(EXTENSIONS))
@@ -25,12 +24,6 @@ const FIRST_NAMES = /** @type {Framing[]} */ (Object.keys(EXTENSIONS))
 
 /** Errors of opening that say that there is no segment in the file: it is damaged, is another file, or is gone. */
 const BROKEN_CODES = new Set(['ERR_LOG_CORRUPT', 'ERR_LOG_UNKNOWN_FORMAT', 'EISDIR', 'ENOENT', 'ERR_INVALID_ARGUMENT'])
-
-/**
- * A segment's base is this much above the end of the segment before. While the next segment is made, `flushSync` may
- * still append to the one before.
- */
-const SLACK = 2 ** 26
 
 /**
  * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
@@ -372,6 +365,7 @@ async function finishKept (folder, options, listing) {
 const SUMS = 'sums'
 /** Files that are being made, were not removed yet, or mean nothing beside the lock of the folder. */
 const DISPOSABLE = /(^|\.)new$|^(gz|zst|lock)$/
+const COMPRESSED = /^(gz|zst)$/
 /** The same of the newest segment, which is open: what an append without waiting had begun. */
 const BEGUN = 'sums.now.new'
 
@@ -395,6 +389,7 @@ async function cleanUp (folder, options, { segments, beside: all }) {
       unclean.add(of)
       continue
     }
+    if (COMPRESSED.test(suffix) && await isPlainShort(folder, options, segments, of)) continue
     hasRemoved = await removeUnlessHeld(options.storage, path.join(folder, name)) || hasRemoved
   }
   if (hasRemoved) await promisesOf(options.storage).syncFolder(folder)
@@ -406,11 +401,29 @@ async function cleanUp (folder, options, { segments, beside: all }) {
   }
 }
 
+/**
+ * Whether the plain file of a segment lacks its end, as an older copy does: the compressed one beside it may have that.
+ * @type {(folder: string, options: Options, segments: SegmentName[], of: string) => Promise<boolean>}
+ */
+async function isPlainShort (folder, { sealed }, segments, of) {
+  const index = segments.findIndex(({ name }) => name === of)
+  if (index === -1 || index === segments.length - 1) return false
+  const log = OffsetLog(path.join(folder, of), { ...sealed, flags: 'r' })
+  try {
+    await log.ready()
+    return countMissing(segments[index].base, sourceOf(log), segments[index + 1].base) > 0
+  } catch (err) {
+    // What cannot be read may be in the other one, too.
+    if (!BROKEN_CODES.has(/** @type {any} */ (err).code)) throw err
+    return true
+  } finally {
+    await log.close().catch(() => {})
+  }
+}
+
 exports.CHOSEN_SUFFIX = CHOSEN_SUFFIX
 exports.SUMS = SUMS
-exports.SLACK = SLACK
 exports.BROKEN_CODES = BROKEN_CODES
-exports.DAMAGE_DISTANCE = DAMAGE_DISTANCE
 exports.openFolder = openFolder
 exports.readySegment = readySegment
 exports.standBehind = standBehind

@@ -5,8 +5,8 @@
 // A segment is pinned only while a read is under way. If it was closed since, the reader begins anew in it, after what
 // it has delivered. So a reader that is never read to its end keeps no file open.
 //
-// A segment that cannot be opened, or is missing between two others, is damage: the reader fails there, or counts what
-// is lost and goes on in the next one.
+// A segment that cannot be opened, or is missing between two others, or lacks its end, is damage: the reader fails
+// there, or counts what is lost and goes on in the next one.
 //
 // Retention may leave only chosen records of a segment while it is read. A reader that was to deliver every record then
 // fails, as it does if the segment is gone.
@@ -14,7 +14,7 @@
 const { setImmediate } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 const { toCallback } = require('@millrace/flow')
-const { DAMAGE_DISTANCE, SLACK } = require('./opening')
+const { findMissing, lostError, sizeBetween } = require('./missing')
 
 /**
  * @typedef {import('@millrace/offset-log/composing').Source} Source
@@ -24,12 +24,6 @@ const { DAMAGE_DISTANCE, SLACK } = require('./opening')
  * @typedef {import('./segments').Segment} Segment
  * @typedef {import('./segments').Segments} Segments
  * @typedef {(err: Error | null, records?: RecordRun) => void} NextCallback
- *
- * @typedef {object} Missing  a place where segments are missing
- * @property {number} from  The lowest seq that may be missing.
- * @property {number} stop  One above the highest.
- * @property {number} size  How many bytes are missing.
- * @property {LogError} error  What reads fail with there.
  *
  * @typedef {object} Within  of a read of a period
  * @property {import('./record-times').RecordTimes} times
@@ -81,7 +75,7 @@ class SegmentedReader {
   #wholeFrom
   /** What was lost in the readers before `#inner`. */
   #lostBefore = { count: 0, size: 0 }
-  /** Segments that are missing behind `#segment`. @type {Missing | null} */
+  /** What is missing behind `#segment`. @type {import('./missing').Missing | null} */
   #missing = null
   /** Segments that are lost, or have lost those behind them. @type {Set<Segment>} */
   #lostSegments = new Set()
@@ -255,11 +249,13 @@ class SegmentedReader {
     this.#lostBefore.size += size
   }
 
-  /** Segments are missing behind this one, in the range. @returns {LogError | null}  null: they are skipped */
+  /** Records are missing behind those of this one, in the range. @returns {LogError | null}  null: they are skipped */
   #meetMissing () {
     const missing = this.#missing
+    const { from, stop } = this.#range
     this.#missing = null
-    if (missing === null || missing.stop <= this.#range.from || this.#lostSegments.has(this.#segment)) return null
+    const isInside = missing !== null && missing.stop > from && missing.from < stop
+    if (!isInside || this.#lostSegments.has(this.#segment)) return null
     if (!this.#skipsDamage) return missing.error
     this.#countLost(this.#segment, missing.size)
     return null
@@ -325,11 +321,11 @@ class SegmentedReader {
 
   /** Continues in the next segment, or ends. @type {(logEnd: number, cb: NextCallback) => void} */
   #goOn (logEnd, cb) {
+    const missingErr = this.#range.reverse ? null : this.#meetMissing()
+    if (missingErr) return cb(missingErr)
     const next = this.#follower()
     const isPastEnd = next === null || (!this.#range.reverse && logEnd <= next.base)
     if (isPastEnd) return this.#end(cb)
-    const missingErr = this.#range.reverse ? null : this.#meetMissing()
-    if (missingErr) return cb(missingErr)
     // A reader that was slow must not step over segments that are gone.
     const { isOvertaken, base } = this.#segment
     const missed = isOvertaken ? base + 1 : next.base + 1
@@ -366,48 +362,6 @@ class SegmentedReader {
     this.#range.keepsBytes = false
     this.#inner?.stopKeepingBytes()
   }
-}
-
-/**
- * The seqs of segments that are missing behind a sealed one, whose next one begins so far behind its end that another
- * one was between them; null if none is. Where the segment is damaged, its end is unknown.
- * @param {Segment} segment
- * @param {Source} source
- * @param {Segments} segments
- * @returns {Missing | null}
- */
-function findMissing ({ base, next, path, log, logOptions, keptUntilMs }, { reservedEnd }, { wholeFrom }) {
-  // Nothing is behind a stand-in but what its writer has made since.
-  if (next === null || logOptions !== null || keptUntilMs !== null || base < wholeFrom) return null
-  if (log?.recovery?.damage.length > 0) return null
-  const from = base + reservedEnd + SLACK
-  const distance = next.base - from
-  // Behind a newest segment that was damaged, the next one began far away.
-  if (distance < SLACK || distance >= DAMAGE_DISTANCE) return null
-  const error = new LogError('ERR_LOG_CORRUPT', `a segment is missing between ${path} and ${next.path}, and with it the records with seqs from ` +
-    `${from} to ${next.base}. Put it from a backup in its place, or read the others with onCorrupt: "skip"`,
-  { offset: from, path })
-  return { from, stop: next.base, size: sizeBetween(from, next), error }
-}
-
-/** Of the file of a lost segment, about. @type {(base: number, next: Segment | null) => number} */
-function sizeBetween (base, next) {
-  if (next === null) return 0
-  const size = next.base - SLACK - base
-  return Math.max(0, size >= DAMAGE_DISTANCE ? size - DAMAGE_DISTANCE : size)
-}
-
-/**
- * A segment ended `SLACK` below the base of the next one, or above. If it ends earlier now, a power cut took what was
- * shown there. It also took what was shown while the next segment was made, if the segment has an unclean end: its file
- * then reserves the seqs of what may be lost.
- * @type {(segment: Segment, source: Source, seq: number) => LogError | null} null unless a record with the seq was lost
- */
-function lostError ({ base, next, path }, { end, reservedEnd }, seq) {
-  if (next === null || seq <= base + end || seq >= next.base) return null
-  if (seq > Math.max(next.base - SLACK, base + reservedEnd)) return null
-  return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + end} to ${seq} were lost behind ${path} in a power cut. Rebuild views and ` +
-    'indexes that saw them, from the first record on', { offset: seq, path })
 }
 
 /**
@@ -486,4 +440,3 @@ function watchCuts (segments) {
 exports.watchCuts = watchCuts
 exports.openSegmentedRange = openSegmentedRange
 exports.explain = explain
-exports.findMissing = findMissing

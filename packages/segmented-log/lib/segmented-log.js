@@ -15,7 +15,8 @@ const { Holds } = require('./holds')
 const { list, openFolder } = require('./opening')
 const { parseOptions } = require('./options')
 const { Proving } = require('./proving')
-const { findMissing, watchCuts } = require('./reader')
+const { findMissing } = require('./missing')
+const { watchCuts } = require('./reader')
 const { Retention } = require('./retention')
 const { parseTimeBounds } = require('./record-times')
 
@@ -275,7 +276,7 @@ class Log extends BaseLog {
     return this._run('holds', cb, (cb) => toCallback(this.#holds.list(), cb))
   }
 
-  /** Where segments are missing between others. @type {(log: Log) => Promise<import('./reader').Missing[]>} */
+  /** Where records are missing between segments. @type {(log: Log) => Promise<import('./missing').Missing[]>} */
   static async findMissing (log) {
     const { segments } = log.#core
     const found = []
@@ -343,10 +344,11 @@ function SegmentedLog (path, options) {
 SegmentedLog.prototype = Log.prototype
 
 /**
- * Finds where segments are missing between others, by what is left. The rest of the log may be damaged.
+ * Finds where segments, or the ends of some, are missing before others, by what is left. The rest of the log may be
+ * damaged.
  * @param {string} folder
  * @param {import('@millrace/block-file').Storage} [storage]  the file system by default
- * @returns {Promise<import('./reader').Missing[]>}
+ * @returns {Promise<import('./missing').Missing[]>}
  */
 async function findMissingSegments (folder, storage) {
   const log = new Log(folder, { flags: 'r', ...(storage && { storage }) })

@@ -1,13 +1,14 @@
 'use strict'
 // Looks after sealed segments in the background, one at a time, the oldest first: notes their times, and compresses
 // them. A segment that is deleted from is inflated first, and compressed again later. If a crash leaves a plain and a
-// compressed file, opening removes the compressed one.
+// compressed file, opening removes the compressed one, unless the plain one lacks its end.
 
 const { isHeld } = require('@millrace/block-file')
 const { Turns } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { compressFile, inflateFile } = require('./compressed/compress')
 const { remove, sizeOf } = require('./files')
+const { lacksEnd } = require('./missing')
 const { framingOf } = require('./names')
 const { SUMS } = require('./opening')
 const { replaceFile } = require('./rewriting')
@@ -126,8 +127,11 @@ class Upkeep {
       if (this.#mustStop || !isWanted) throw STOPPED
     }
     const isSound = await segments.opened.use(segment, async (log) => {
-      if (!log.recovery?.damage.length) await log.sync()
-      return !log.recovery?.damage.length
+      const source = /** @type {Source} */ (segment.source)
+      // A compressed file beside it may have what it lacks.
+      if (log.recovery?.damage.length || lacksEnd(segment, source)) return false
+      await log.sync()
+      return true
     })
     check()
     if (!isSound) return
