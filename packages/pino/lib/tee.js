@@ -5,6 +5,9 @@
 const { misuse, reasonOf } = require('@millrace/errors')
 const { formatPretty } = require('@millrace/where/pretty')
 
+/** Of a file: later lines may have room. */
+const PASSING = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']
+
 // What may wait in a stream whose reader is behind.
 const WAITING_SIZE_MAX = 1024 * 1024
 
@@ -13,7 +16,8 @@ const WAITING_SIZE_MAX = 1024 * 1024
  * @property {(text: string) => unknown} write
  * @property {number} [writableLength]
  * @property {boolean} [isTTY]
- * @property {(event: 'error', listener: () => void) => unknown} [on]
+ * @property {boolean} [destroyed]
+ * @property {(event: 'error', listener: (err: any) => void) => unknown} [on]
  *
  * @typedef {'stdout' | 'stderr' | 'pretty' | TeeStream} TeeTarget  `pretty` is standard output, for people
  */
@@ -27,16 +31,22 @@ class Tee {
   /** @param {TeeTarget} target */
   constructor (target) {
     const isPretty = target === 'pretty'
-    const stream = isPretty || target === 'stdout' ? process.stdout : target === 'stderr' ? process.stderr : target
+    const stream = /** @type {TeeStream} */ (
+      isPretty || target === 'stdout' ? process.stdout : target === 'stderr' ? process.stderr : target)
     if (typeof stream?.write !== 'function') {
       throw misuse(`tee: expected 'stdout', 'stderr', 'pretty' or a stream, got ${reasonOf(target)}`)
     }
-    /** @type {TeeStream} */
     this.#stream = stream
-    const colors = Boolean(this.#stream.isTTY) && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
+    const colors = Boolean(stream.isTTY) && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
     this.#format = isPretty ? (/** @type {string} */ line) => formatPretty(JSON.parse(line), { colors }) : null
-    // Nobody reads any more: that must not end the process.
-    this.#stream.on?.('error', () => { this.#isBroken = true })
+    // It must not end the process.
+    stream.on?.('error', (err) => this.#onError(err))
+  }
+
+  /** @param {NodeJS.ErrnoException} [err] */
+  #onError (err) {
+    // Otherwise nobody reads any more.
+    if (!PASSING.includes(String(err?.code)) || this.#stream.destroyed) this.#isBroken = true
   }
 
   /** @param {string} line */

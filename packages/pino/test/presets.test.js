@@ -60,6 +60,27 @@ tape('tee: a stream that is stuck, broken, or throws, takes nothing from the log
   t.throws(() => destination(newFolder(), { tee: 'file' }), { code: 'ERR_INVALID_ARGUMENT' })
 })
 
+tape('tee: a file on a full disk gets lines again once there is room', async (t) => {
+  const seen = []
+  let fail
+  const on = (event, listener) => { fail = listener }
+  const stream = { write: (line) => seen.push(JSON.parse(line).msg), on, destroyed: false }
+  const to = destination(newFolder(), { tee: stream })
+  const logger = pino(to)
+  for (const code of ['ENOSPC', 'EIO', 'EPIPE']) {
+    fail(Object.assign(new Error('planned'), { code }))
+    logger.info(code)
+  }
+  t.deepEqual(seen, ['ENOSPC', 'EIO'], 'but no more once its reader has ended')
+  t.equal(to.teeSkippedCount, 1)
+  await to.close()
+  const destroyed = destination(newFolder(), { tee: { ...stream, write: () => t.fail('it takes no more'), destroyed: true } })
+  fail(Object.assign(new Error('planned'), { code: 'ENOSPC' }))
+  pino(destroyed).info('left out')
+  t.equal(destroyed.teeSkippedCount, 1)
+  await destroyed.close()
+})
+
 tape('tee: gets what the level lets through', async (t) => {
   const seen = []
   const to = destination(newFolder(), { tee: { write: (line) => seen.push(JSON.parse(line).msg) }, level: 'warn' })
