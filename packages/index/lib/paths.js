@@ -38,7 +38,8 @@ const PATHS_MAX = 64
  */
 function parsePaths (paths) {
   if (!Array.isArray(paths) || paths.length === 0) {
-    throw misuse(`createIndex: expected a list of paths, got ${Array.isArray(paths) ? 'an empty one' : reasonOf(paths)}`)
+    const found = typeof paths === 'string' ? `the text '${paths}'` : reasonOf(paths)
+    throw misuse(`createIndex: expected a list of paths, such as ['type', 'author.id'], got ${Array.isArray(paths) ? 'an empty one' : found}`)
   }
   if (paths.length > PATHS_MAX) throw misuse(`createIndex: an index may have ${PATHS_MAX} paths, got ${paths.length}`)
   const parsed = Array.from(paths, parsePath)
