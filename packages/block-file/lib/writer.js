@@ -164,9 +164,8 @@ class Writer {
     // Held while it waits, too: then it cannot undo what `overwriteNow` does meanwhile.
     const held = [this.#hold(bytes, position)]
     this.#enqueueAsync('write', async (handle) => {
-      const { cache, size } = this._file
       const end = position + bytes.length
-      if (end > size.value) throw rangeError('write', position, end, this._file)
+      if (end > this._file.size.value) throw rangeError('write', position, end, this._file)
       const release = await excludeReaders(this._file, position, end)
       try {
         const before = await this.#readBefore(handle, position, end)
@@ -174,9 +173,10 @@ class Writer {
         if (!isQuiet) this._file.rewriteCount++
         /** @type {Error | null} */
         const err = await toPromise((cb) => this.#write(handle, bytes, position, cb)).catch((err) => err)
-        if (!err) return cache?.patch(bytes, position)
+        // A read may have made the cache meanwhile.
+        if (!err) return this._file.cache?.patch(bytes, position)
         await toPromise((cb) => writeWhole(handle, before, position, cb)).catch(() => {
-          cache?.drop(position, end)
+          this._file.cache?.drop(position, end)
           throw this.#notUndone(err, position, end)
         })
         throw err
@@ -216,14 +216,14 @@ class Writer {
   /** A `newSize` above the file's changes nothing. @type {(newSize: number, cb: Done) => void} */
   truncate (newSize, cb) {
     this.#enqueueAsync('truncate', async (handle) => {
-      const { size, cache } = this._file
+      const { size } = this._file
       if (newSize >= size.value) return
       const release = await excludeReaders(this._file, newSize, Infinity)
       try {
         await promisesOf(handle).truncate(newSize)
         this.#reserveEnd = 0
         this._file.rewriteCount++
-        cache?.drop(newSize, Infinity)
+        this._file.cache?.drop(newSize, Infinity)
         size.set(newSize)
       } finally {
         release()
