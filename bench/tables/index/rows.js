@@ -31,7 +31,8 @@ const ASK_COUNT = 5
 const CHECKED = 3
 /** A program that appends 50,000 records of 200 bytes a second; for so long that runs are merged too. */
 const LOAD = { records: 50, everyMs: 1, turns: 8000, warmTurns: 2000 }
-const APPENDS = 50_000
+/** Half a second: shorter measures differ by half from run to run. */
+const APPENDS = 200_000
 /** Without samples. */
 const FEW = 300
 const IN_FLIGHT = 256
