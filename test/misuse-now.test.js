@@ -7,6 +7,8 @@ const { EventEmitter } = require('node:events')
 const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
 const { LogWriter } = require('@millrace/log-writer')
+const { MergedLog, SlotLog } = require('@millrace/merged-log')
+const { SegmentedLog } = require('@millrace/segmented-log')
 const { newPath, temporaryFolder } = require('@millrace/testkit')
 
 process.chdir(temporaryFolder())
@@ -29,16 +31,15 @@ const CALLS = {
   '@millrace/merged-log': { MergedLog: [() => newPath('slots')], SlotLog: [() => newPath('slots')] },
   '@millrace/migrate': { openSource: [__filename] },
   '@millrace/offset-log': { OffsetLog: [() => newPath('log')], SharedCache: [] },
-  '@millrace/pino': { destination: [() => newPath('pino')], preset: [], levelFilter: [], timeFilter: [], formatPretty: [] },
+  '@millrace/pino': { destination: [() => newPath('pino')], preset: [], levelFilter: ['warn'], timeFilter: [], formatPretty: [] },
   '@millrace/segmented-log': { SegmentedLog: [() => newPath('segments')], SharedCache: [] },
   '@millrace/view': { createView: [log] },
-  '@millrace/where': { parseWhere: [], timeFilter: [], levelFilter: [] },
+  '@millrace/where': { parseWhere: [], timeFilter: [], levelFilter: ['warn'] },
   millrace: { open: [() => newPath('a.log')], createView: [log] }
 }
 
 /** The options that a message about an unknown one names. */
-function optionsOf (called, call, good) {
-  if (called === 'timeFilter') return ['since', 'until', 'path']
+function optionsOf (call, good) {
   try {
     call(...good, { nonsense: 1 })
   } catch (err) {
@@ -81,7 +82,7 @@ for (const [name, calls] of Object.entries(CALLS)) {
       }
       for (const value of TEXTLESS) {
         for (let at = 0; at <= places.length; at++) note([...good().slice(0, at), value], `argument ${at}`)
-        for (const option of optionsOf(called, call, good())) {
+        for (const option of optionsOf(call, good())) {
           note([...good(), { [option]: value }], option)
           note([...good(), { [option]: { x: value } }], `a part of ${option}`)
         }
@@ -92,6 +93,15 @@ for (const [name, calls] of Object.entries(CALLS)) {
     t.end()
   })
 }
+
+tape('misuse: an option that each file of a folder gets is refused at once, too', (t) => {
+  for (const wrong of [{ fsync: 'alway' }, { verify: 'no' }, { maxRecordSize: 0 }]) {
+    for (const Log of [SegmentedLog, SlotLog, ...(wrong.fsync ? [] : [MergedLog])]) {
+      t.throws(() => leave(Log(newPath('folder'), wrong)), { code: 'ERR_INVALID_ARGUMENT' }, `${Log.name} ${Object.keys(wrong)}`)
+    }
+  }
+  t.end()
+})
 
 tape('misuse: the end', (t) => {
   t.end()

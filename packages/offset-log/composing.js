@@ -10,7 +10,7 @@ const { composeFile } = require('./lib/composed-file')
 const errors = require('./lib/errors')
 const { createNewFile, openFixed, openNew } = require('./lib/offset-log')
 const { sinkOf, sourceOf } = require('./lib/one-file')
-const { parseAppend, parseFlush } = require('./lib/options')
+const { parseAppend, parseFlush, parseOptions } = require('./lib/options')
 const { findDoubt, judgeRecord, provePlace, proveRecord, readPoints } = require('./lib/proof')
 const { peekId } = require('./lib/recover/identify')
 const { RecordRun } = require('./lib/record-run')
@@ -49,6 +49,8 @@ exports.sumsSizeOf = (size) => tableEnd(sumPosition(countPages(size)))
 exports.createNewFile = createNewFile
 exports.openFixed = openFixed
 exports.openNew = openNew
+/** Throws for what a log of one file would refuse. @type {(options: Record<string, unknown>) => void} */
+exports.checkFileOptions = (options) => { parseOptions(options) }
 exports.parseAppend = parseAppend
 exports.parseFlush = parseFlush
 exports.peekId = peekId

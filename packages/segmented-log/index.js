@@ -7,7 +7,7 @@ const { sizeOf } = require('./lib/files')
 const { slotsError } = require('./lib/kind')
 const { parseNames } = require('./lib/names')
 const { listSegments } = require('./lib/opening')
-const { optionNames } = require('./lib/options')
+const { checkSegmentedOptions, optionNames } = require('./lib/options')
 const { SegmentedLog, findMissingSegments, setMaxSize } = require('./lib/segmented-log')
 
 /**
@@ -21,6 +21,7 @@ const { SegmentedLog, findMissingSegments, setMaxSize } = require('./lib/segment
 
 exports.SharedCache = SharedCache
 exports.SegmentedLog = SegmentedLog
+exports.checkSegmentedOptions = checkSegmentedOptions
 exports.createPlainStorage = createPlainStorage
 exports.findMissingSegments = findMissingSegments
 exports.optionNames = optionNames

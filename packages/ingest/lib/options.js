@@ -4,9 +4,13 @@
 const path = require('node:path')
 const { fileStorage, parseFileMode, resolvePath, withFileMode } = require('@millrace/block-file')
 const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
+const { checkSegmentedOptions, optionNames } = require('@millrace/segmented-log')
 const { parseIndexes } = require('./indexes')
+const { recordCodec } = require('./record')
 
 const ACKS = /** @type {const} */ (['buffered', 'written', 'synced'])
+/** The server decides the others. */
+const LOG_OPTIONS = optionNames.filter((name) => !['codec', 'flags', 'strict', 'maxRecordSize', 'signal'].includes(name))
 const MiB = 2 ** 20
 
 /** @type {Readonly<Limits>} */
@@ -193,6 +197,8 @@ function parseOptions (options) {
 /** @type {(log: any, dictionary: boolean) => void} */
 function checkLog (log, dictionary) {
   if (log === null || typeof log !== 'object') throw misuse(`ingest: log must be an object of options, got ${reasonOf(log)}`)
+  checkOptions('ingest: log', log, LOG_OPTIONS)
+  checkSegmentedOptions({ ...log, codec: recordCodec })
   if (dictionary && log.framing === 'lines') throw misuse('ingest: lines cannot store a dictionary; leave dictionary or log.framing out')
 }
 

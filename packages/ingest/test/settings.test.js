@@ -4,6 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
+const { newPath } = require('@millrace/testkit')
 const { DEFAULTS, LIMITS, SERVER, parseServerOptions } = require('../lib/options')
 const { parseSetting, resolveSettings, settings, variableOf } = require('../settings')
 const { createIngest } = require('..')
@@ -103,6 +104,22 @@ tape('settings: the defaults are those of createIngest', (t) => {
   }
   t.ok(byName['batch-count'].byDefault >= 12_000, 'what a Collector sends')
   t.end()
+})
+
+tape('options: those of the logs are checked before the server starts, as those of a log are', async (t) => {
+  for (const [log, words] of [
+    [{ maxsize: 2 ** 24 }, /no option maxsize; did you mean maxSize/], [{ maxSize: '1GB' }, /maxSize must be a number/],
+    [{ maxSize: 2 ** 20, segmentSize: 2 ** 20 }, /at most a quarter of maxSize/], [{ segmentDay: 'daily' }, /time zone/],
+    [{ fsync: 'alway' }, /fsync must be one of/], [{ framing: 'jsonl' }, /framing must be/], [{ flags: 'r' }, /no option flags/],
+    [{ index: ['user'] }, /index must be/], [{ codec: {} }, /no option codec/]
+  ]) {
+    t.throws(() => createIngest({ folder: newPath('data'), log }), ({ code, message }) => code === 'ERR_INVALID_ARGUMENT' && words.test(message), String(words))
+  }
+  const keep = { where: { path: ['value', 'a'], equals: 1 }, maxAge: 1e9 }
+  const server = createIngest({ folder: newPath('data'), log: { maxAge: 1e6, keep } })
+  await server.ready()
+  t.pass('what the records of the server have may be asked for')
+  await server.close()
 })
 
 tape('limits: a Collector\'s batch of 12,000 records is taken by default, and 64 MiB if the limits are raised', async (t) => {

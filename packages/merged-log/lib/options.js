@@ -5,7 +5,7 @@ const { fileStorage, parseFileMode } = require('@millrace/block-file')
 const { checkOptions, misuse, parseNumber, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { checkIndex } = require('@millrace/offset-log/composing')
-const { optionNames } = require('@millrace/segmented-log')
+const { checkSegmentedOptions, optionNames } = require('@millrace/segmented-log')
 const { toInstant } = require('@millrace/where')
 
 const SLOTS = 64
@@ -125,6 +125,7 @@ function parseSlotOptions (options = {}) {
   const segmented = { ...pick(options, OF_WRITER), segmentSize, maxHeldSize }
   // A program that never yields lets nobody look at the other slots, but its own one must not exceed the quota.
   if (maxSize < Infinity) segmented.maxSize = maxSize
+  checkSegmentedOptions(segmented)
   return { slotCount, maxSize, segmentSize, storage, segmented }
 }
 
@@ -135,16 +136,19 @@ function parseSlotOptions (options = {}) {
 function parseMergedOptions (options = {}) {
   checkOptions('MergedLog', options, [...OF_READER, 'time', 'latenessMs', 'cache'], { SlotLog: slotOptionNames })
   if (options.index !== undefined) checkIndex('MergedLog', options.index)
+  /** @type {SegmentedLogOptions} */
+  const segmented = {
+    ...pick(options, OF_READER),
+    cache: parseNumber('MergedLog: cache', options.cache, CACHE_SIZE, 0),
+    flags: /** @type {const} */ ('r'),
+    openSegments: 1
+  }
+  checkSegmentedOptions(segmented)
   return {
     timeOf: parseTime(options.time),
     latenessMs: parseNumber('MergedLog: latenessMs', options.latenessMs, LATENESS_MS, 0),
     storage: options.storage ?? fileStorage,
-    segmented: {
-      ...pick(options, OF_READER),
-      cache: parseNumber('MergedLog: cache', options.cache, CACHE_SIZE, 0),
-      flags: /** @type {const} */ ('r'),
-      openSegments: 1
-    }
+    segmented
   }
 }
 

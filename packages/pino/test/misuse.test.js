@@ -10,7 +10,7 @@ const { SegmentedLog } = require('@millrace/segmented-log')
 const { destination, preset } = require('..')
 const { newFolder } = require('./helper')
 
-const log = { ready () {}, append () {}, sync () {}, close () {}, scan () {}, stream () {}, codec: lines, filename: 'x' }
+const log = { ready () {}, append () {}, sync () {}, close () {}, scan () {}, stream () {}, since () {}, codec: lines, filename: 'x' }
 const OPEN = {
   destination: (options) => destination(newFolder(), options),
   preset: (options) => preset('production', newFolder(), options),

@@ -8,7 +8,7 @@ const {
 } = require('@millrace/block-file')
 const { LogError, checkOptions, misuse, parseNumber, reasonOf } = require('@millrace/errors')
 const { parseSignal, promisesOf } = require('@millrace/flow')
-const { RecordCodec, checkIndex } = require('@millrace/offset-log/composing')
+const { RecordCodec, checkFileOptions, checkIndex } = require('@millrace/offset-log/composing')
 const { Calendar } = require('./calendar')
 const { formats, isSupported } = require('./compressed/formats')
 const { createPlainStorage } = require('./compressed/storage')
@@ -151,6 +151,7 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
   /** @type {any} */
   const passedOn = { storage: refuseEmptySegments(createPlainStorage(storage)) }
   for (const name of PASSED_ON) if (options[name] !== undefined) passedOn[name] = options[name]
+  checkFileOptions(passedOn)
   return {
     isWriter: flags === 'r+',
     codec,
@@ -182,6 +183,15 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
     active: { ...passedOn, flags, cache: shared },
     sealed: { ...passedOn, flags, cache: shared, lock: false, mustExist: true }
   }
+}
+
+/**
+ * Refuses what `SegmentedLog` would refuse, and opens nothing: for a program that opens its logs later.
+ * @param {SegmentedLogOptions} options
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function checkSegmentedOptions (options) {
+  parseOptions('.', options)
 }
 
 /** @param {SegmentedLogOptions} options @throws {TypeError} ERR_INVALID_ARGUMENT */
@@ -232,5 +242,6 @@ function parseCompress (compress) {
   throw misuse(`SegmentedLog: this Node.js (${process.version}) has no zstd; use 22.15 or later, or gzip`)
 }
 
+exports.checkSegmentedOptions = checkSegmentedOptions
 exports.optionNames = optionNames
 exports.parseOptions = parseOptions

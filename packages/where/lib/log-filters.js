@@ -1,7 +1,7 @@
 'use strict'
 // Filters for the records of loggers: by time and by level; and what a few bytes of a record say without parsing it.
 
-const { misuse, reasonOf } = require('@millrace/errors')
+const { checkOptions, misuse, reasonOf } = require('@millrace/errors')
 const { LEVEL_NAMES, toLevel } = require('./levels')
 
 /** @typedef {import('./where').AskedFilter} AskedFilter */
@@ -21,7 +21,8 @@ const { LEVEL_NAMES, toLevel } = require('./levels')
  * @returns {AskedFilter}
  */
 function timeFilter (range) {
-  const { since, until, path = [] } = range ?? {}
+  checkOptions('timeFilter', range, ['since', 'until', 'path'])
+  const { since, until, path = [] } = range
   const time = { ...(since !== undefined && { gte: toMs(since) }), ...(until !== undefined && { lt: toMs(until) }) }
   return { path, time }
 }
@@ -42,7 +43,13 @@ function toMs (time) {
  *   `level`, with numbers as pino has them. `path`: of the level; by default it is found, wherever a logger writes it
  * @returns {AskedFilter}
  */
-function levelFilter (level, { levels = {}, path = [] } = {}) {
+function levelFilter (level, options = {}) {
+  checkOptions('levelFilter', options, ['levels', 'path'])
+  const { levels = {}, path = [] } = options
+  checkOptions('levelFilter: levels', levels)
+  for (const [name, value] of Object.entries(levels)) {
+    if (typeof value !== 'number') throw misuse(`levelFilter: levels: ${name} must be a number, got ${reasonOf(value)}`)
+  }
   const own = typeof level === 'string' && Object.hasOwn(levels, level) ? levels[level] : undefined
   const least = own ?? (typeof level === 'number' ? level : toLevel(level)?.level)
   if (typeof least !== 'number' || Number.isNaN(least)) {

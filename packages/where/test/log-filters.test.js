@@ -29,6 +29,8 @@ tape('timeFilter: bounds hold for every spelling of a time', (t) => {
   t.equal(passes(timeFilter({}), { time: NOON }), true)
   t.throws(() => timeFilter({ since: new Date(NaN) }), { code: 'ERR_INVALID_ARGUMENT' })
   t.throws(() => timeFilter({ until: 'x' }), { code: 'ERR_INVALID_ARGUMENT' })
+  for (const wrong of [{ from: NOON }, { Since: NOON }, undefined, NOON]) t.throws(() => timeFilter(wrong), { code: 'ERR_INVALID_ARGUMENT' })
+  t.throws(() => levelFilter('warn', { pth: 'a.level' }), { code: 'ERR_INVALID_ARGUMENT' })
   t.end()
 })
 
