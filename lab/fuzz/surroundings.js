@@ -1,5 +1,5 @@
 'use strict'
-// What may surround the bytes under test, and must not matter: the memory before, behind and under them, how they are
+// What may surround the bytes under test, and must not matter: the memory before, after and under them, how they are
 // read, and how fast.
 
 const { seededRandom } = require('../torture/seeded')
@@ -10,7 +10,7 @@ const NOISE = Buffer.alloc(NOISE_SIZE)
 const random = seededRandom(0x6e6f6973)
 for (let at = 0; at < NOISE_SIZE; at++) NOISE[at] = random(256)
 
-// Behind and before the bytes, at least.
+// After and before the bytes, at least.
 const MARGIN_SIZE = 4096
 const MEMORY_SIZE = 64 * 1024
 
@@ -85,7 +85,7 @@ class Surroundings {
    * @returns {Placed}  good until the next call; nothing else of the memory has to do with the bytes
    */
   place (bytes, shift) {
-    // An end of memory right behind them is a surrounding, too.
+    // An end of memory right after them is a surrounding, too.
     if (!this.isNoisy && shift % 2 === 0) {
       const memory = Buffer.from(new Uint8Array(bytes).buffer)
       return { memory, start: 0, end: bytes.length }

@@ -208,7 +208,7 @@ function compare (numbers, { appended, promised, droppable, deleted: [asked,, mu
   const back = numbers.find((number) => mustBeGone.has(number))
   if (back !== undefined) return `record ${back} was deleted, and is there`
   const isThere = new Set(numbers)
-  // In front of it, retention has left only chosen records.
+  // Before it, retention has left only chosen records.
   const whole = keep ? numbers.find((number) => !isChosen(number)) ?? Infinity : 0
   const lacks = (/** @type {number} */ number) => {
     return !isThere.has(number) && !asked.has(number) && (number >= whole || isChosen(number))

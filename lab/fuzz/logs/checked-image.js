@@ -64,7 +64,7 @@ class CheckedImage {
     this.wasClean = Math.max(...ends) === bytes.length
     /** What is written over the slots in the end, by slot. @type {Array<Record<string, number>>} */
     this.slots = [{}, {}]
-    /** What lies behind the chunks. */
+    /** What lies after the chunks. */
     this.rest = this._readChunks(bytes)
   }
 

@@ -28,7 +28,7 @@ const CRAFTS = [
  */
 function craftChecked (random) {
   const image = new CheckedImage(new LogBuilder({ hasGaps: random(2) === 0 }).build())
-  // After a clean close, or all of it behind the last checkpoint.
+  // After a clean close, or all of it after the last checkpoint.
   image.wasClean = random(2) === 0
   for (let parts = 1 + random(2); parts > 0; parts--) CRAFTS[random(CRAFTS.length)](random, image)
   return image.build()

@@ -12,7 +12,7 @@ const END_SIZES = { offset32: 4, offset48: 6, offset53: 8 }
  * @typedef {object} Frame
  * @property {Buffer} data
  * @property {number} [head]  what the size before the data says, if not what it is
- * @property {number} [tail]  the one behind it
+ * @property {number} [tail]  the one after it
  * @property {number} [end]
  */
 

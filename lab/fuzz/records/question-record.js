@@ -22,7 +22,7 @@ const OTHERS = ['00', '06', '0e00', '0e01', '0e02', '0861', '0961', '2201000000'
  * @param {any} codec  what the package exports
  * @param {import('../surroundings').Placed} placed
  * @param {Plan} plan
- * @param {boolean} isWide  whether to show what is behind the record, where that must not matter
+ * @param {boolean} isWide  whether to show what is after the record, where that must not matter
  * @returns {Record<string, any>}  answers by name; offsets count from the record's start
  */
 function questionRecord (codec, { memory, start, end }, { pick }, isWide) {

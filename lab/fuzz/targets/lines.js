@@ -163,7 +163,7 @@ exports.make = (random, bases) => {
   const text = pickWeighted(random, TEXTS)(random, sound)
   const sums = before === null ? null : pickWeighted(random, CHANGES)(random, before, bases)
   const plan = { ...makePlan(random, [text.length]), textSize: text.length, hasSums: sums !== null }
-  // An answer that another order of calls gives may differ behind damage, as in checked logs.
+  // An answer that another order of calls gives may differ after damage, as in checked logs.
   return { bytes: Buffer.concat([text, sums ?? Buffer.alloc(0)]), plan: { ...plan, order: 'whole' } }
 }
 
@@ -235,7 +235,7 @@ function judgeWhole ({ flags, maxRecordSize }, lines, text, { forward, recovery 
 }
 
 /**
- * As any other program finds them; behind zeros, a line may begin anywhere.
+ * As any other program finds them; after zeros, a line may begin anywhere.
  * @type {(text: Buffer) => Map<number, number[]>} seq, size and checksum, by seq
  */
 function findLines (text) {

@@ -41,7 +41,7 @@ exports.make = (random, bases) => {
   // Positions that may have gaps can be made to go back and forth. How far a reader comes in one go decides then what
   // it takes for read already.
   if (isSealed || !plan.verify) return { bytes, plan: { ...plan, isSteady: mayHaveGaps } }
-  // And what lies behind damage may have been elsewhere: whether a get finds a way past it depends on what is in the
+  // And what lies after damage may have been elsewhere: whether a get finds a way past it depends on what is in the
   // cache.
   return { bytes, plan: { ...plan, isSteady: mayHaveGaps, known: base.known, order: mayHaveGaps ? 'whole' : 'always' } }
 }

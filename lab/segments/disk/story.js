@@ -244,7 +244,7 @@ function lastSeq (records) {
 }
 
 /**
- * Segments go from the front: behind the first record of a whole one, nothing that is not deleted is missing.
+ * Segments go from the front: after the first record of a whole one, nothing that is not deleted is missing.
  * @param {import('../../torture/ledger').Expectation} expectation
  * @param {Map<any, number>} matched
  * @param {boolean} keeps

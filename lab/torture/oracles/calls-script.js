@@ -34,7 +34,7 @@ class Script {
    * @param {Framing} options.framing
    * @param {Start} options.start
    * @param {string} options.fsync
-   * @param {number} [options.endsAfter]  the process ends after so many steps behind the one that failed
+   * @param {number} [options.endsAfter]  the process ends after so many steps after the one that failed
    */
   constructor ({ OffsetLog, environment, disk, framing, start, fsync, endsAfter = Infinity }) {
     this.disk = disk

@@ -35,7 +35,7 @@ const FAULTS = [
  * @property {typeof FAULTS[number]} kind
  * @property {number} at  the number of the call
  * @property {boolean} isForGood  and all calls after it
- * @property {number} [endsAfter]  the process is killed after so many steps behind the one that failed
+ * @property {number} [endsAfter]  the process is killed after so many steps after the one that failed
  */
 
 /**

@@ -1,7 +1,7 @@
 'use strict'
 // Planted: appending does not ask whether the log is poisoned.
 
-exports.why = 'appends call back that are behind a hole'
+exports.why = 'appends call back that are after a hole'
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/offset-log/lib/appender.js',

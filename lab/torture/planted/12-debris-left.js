@@ -1,5 +1,5 @@
 'use strict'
-// Planted: what a failed append has written stays behind the end of the log.
+// Planted: what a failed append has written stays after the end of the log.
 
 exports.why = 'after a clean close the log has to be recovered'
 exports.oracle = 'calls'

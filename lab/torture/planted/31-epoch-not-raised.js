@@ -10,10 +10,10 @@ exports.patches = [{
 }, {
   // Positions that are never used twice hide it: in logs of before there were none.
   file: 'packages/offset-log/lib/checked-store.js',
-  find: '(reservation.isBehindLoss ? reservation.sizeToSkip(tail) : 0)',
+  find: '(reservation.isAfterLoss ? reservation.sizeToSkip(tail) : 0)',
   replace: '0'
 }, {
   file: 'packages/offset-log/lib/checked-store.js',
-  find: 'const { isBehindLoss } = this.reservation',
-  replace: 'const isBehindLoss = false'
+  find: 'const { isAfterLoss } = this.reservation',
+  replace: 'const isAfterLoss = false'
 }]

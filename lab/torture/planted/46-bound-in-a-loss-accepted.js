@@ -1,5 +1,5 @@
 'use strict'
-// Planted: who goes on from a record that is lost goes on with the first one behind it.
+// Planted: who goes on from a record that is lost goes on with the first one after it.
 
 exports.why = 'a view that has seen the record never learns that it is lost'
 exports.oracle = 'torture'

@@ -5,6 +5,6 @@ exports.why = 'the next one goes on with the seqs of what is lost'
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/framing/lib/head.js',
-  find: 'if (this.isBehindLoss) {',
-  replace: 'if (this.isBehindLoss && !isLast) {'
+  find: 'if (this.isAfterLoss) {',
+  replace: 'if (this.isAfterLoss && !isLast) {'
 }]

@@ -1,7 +1,7 @@
 'use strict'
 // Planted: a torn end of a log of lines stays in the file.
 
-exports.why = 'the next line is written behind it, and both are one line that is none'
+exports.why = 'the next line is written after it, and both are one line that is none'
 exports.oracle = 'torture-lines'
 exports.patches = [{
   file: 'packages/offset-log/lib/recover/open-lines.js',

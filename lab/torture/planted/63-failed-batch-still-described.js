@@ -1,7 +1,7 @@
 'use strict'
 // Planted: the description of a batch whose write failed stays the newest.
 
-exports.why = 'after a crash the lines behind it are cut, though they were promised'
+exports.why = 'after a crash the lines after it are cut, though they were promised'
 exports.oracle = 'calls-lines'
 exports.patches = [{
   file: 'packages/offset-log/lib/append/lines-checkpoints.js',

@@ -64,7 +64,7 @@ function readNumber (buf, tag, pos, end) {
 }
 
 /**
- * By subtype: Dates before BigInts, each by value, an invalid Date behind the valid ones; then typed arrays and the
+ * By subtype: Dates before BigInts, each by value, an invalid Date after the valid ones; then typed arrays and the
  * like, each by its bytes.
  * @type {Compare}
  */

@@ -60,7 +60,7 @@ function readRoot (bytes, start, copyBuffers, isWhole) {
     const tag = requireTag(buf, start, buf.length)
     const pos = start + tagSize(tag)
     const end = pos + (tag >> TYPE_BITS)
-    if (isWhole && end !== buf.length) throw damaged(end, `${buf.length - end} bytes behind the end of the value`)
+    if (isWhole && end !== buf.length) throw damaged(end, `${buf.length - end} bytes after the end of the value`)
     beginValue(buf, start, end)
     return readValue(buf, tag & TYPE_MASK, pos, end, 0, copyBuffers)
   } catch (err) {
@@ -175,7 +175,7 @@ function validate (buf, start = 0, end = buf.length) {
  * @param {number} start
  * @param {number} parentEnd
  * @param {number} depth  how many arrays and objects are around it
- * @returns {number}  the offset behind the value
+ * @returns {number}  the offset after the value
  */
 function checkValue (buf, start, parentEnd, depth) {
   const tag = requireTag(buf, start, parentEnd)

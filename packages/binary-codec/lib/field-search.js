@@ -1,7 +1,7 @@
 'use strict'
 // Whether a field may be in a record, without walking through it. A key, the value's tag and the value adjoin, and have
 // few encodings, mostly one: so they are searched for as one. Of a value with many encodings the key is searched for,
-// and the value behind it is tested.
+// and the value after it is tested.
 
 const {
   OFFSET_MAX, WORD_SIZE, createByteSearch, createCheckedSearch, createSearches, createTextSearch, isFilter, planWhere

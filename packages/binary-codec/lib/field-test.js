@@ -127,7 +127,7 @@ function createTextRangeTest (low, high, isAbove, isBelow) {
  */
 function createTextOrder (text) {
   const bytes = Buffer.from(text)
-  // By the bytes, where one side has whole characters in front of the difference and an ASCII one or nothing behind it.
+  // By the bytes, where one side has whole characters before the difference and an ASCII one or nothing after it.
   // Elsewhere there may be invalid UTF-8, which is read as U+FFFD.
   const isInCharacter = (/** @type {number} */ index) => (bytes[index] & 0xc0) === 0x80
   return (buf, start, stop) => {

@@ -80,7 +80,7 @@ function readDate (buf, pos, end) {
 function readBigInt (buf, pos, end) {
   const size = end - pos - 1
   if (size < 0 || size > BIGINT_SIZE_MAX) {
-    throw damaged(pos, `a BigInt of ${size} bytes; it may have 0 to ${BIGINT_SIZE_MAX} behind its sign`)
+    throw damaged(pos, `a BigInt of ${size} bytes; it may have 0 to ${BIGINT_SIZE_MAX} after its sign`)
   }
   const sign = buf[pos]
   if (sign > 1 || (sign === 1 && size === 0)) throw damaged(pos, `a BigInt of ${size} bytes with the sign ${sign}`)
@@ -248,7 +248,7 @@ function writeBinary (writer, value) {
 /**
  * @param {Writer} writer
  * @param {number} subtype
- * @param {number} size  of what is behind the subtype
+ * @param {number} size  of what is after the subtype
  * @returns {number}  the position of what follows the subtype; it counts as written
  */
 function openExtension (writer, subtype, size) {

@@ -13,7 +13,7 @@ const { STRING, ARRAY, OBJECT, TYPE_BITS, TYPE_MASK, readTag, tagSize } = requir
  */
 
 /**
- * Looks from `start` on, and at no byte at or behind `limit`. Gives the offset of the value; -1 when there is none.
+ * Looks from `start` on, and at no byte at or after `limit`. Gives the offset of the value; -1 when there is none.
  * @template Wanted
  * @typedef {(buf: Uint8Array, start: number, limit: number, wanted: Wanted) => number} Find
  */
@@ -115,7 +115,7 @@ function fits (buf, start, limit) {
 }
 
 /**
- * Gives the offset behind the value there; -1 when no whole one begins there.
+ * Gives the offset after the value there; -1 when no whole one begins there.
  * @type {(buf: Uint8Array, pos: number, end: number) => number}
  */
 function skip (buf, pos, end) {
@@ -241,7 +241,7 @@ function makeFilterProbe (part) {
 /**
  * @param {Uint8Array} buf
  * @param {DataView} words  of the same bytes
- * @param {number} limit  no byte at or behind it makes a difference
+ * @param {number} limit  no byte at or after it makes a difference
  * @param {Probe[]} probes
  * @param {number[]} found  offsets of the values that the probes lead to, the start before them; those up to `known`
  *   are there. Up to the returned depth the others are filled in

@@ -178,7 +178,7 @@ function readString (buf, pos, end) {
 /**
  * Two words at a time into two variables, which do not wait for each other.
  * @param {number} pos
- * @param {number} end  at least a word behind it
+ * @param {number} end  at least a word after it
  * @returns {boolean}
  */
 function isAscii (pos, end) {

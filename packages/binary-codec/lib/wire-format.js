@@ -63,7 +63,7 @@ const BAD_TAG = -1
 /**
  * @param {Uint8Array} buf
  * @param {number} pos  where the tag begins
- * @param {number} end  no byte at or behind it is read
+ * @param {number} end  no byte at or after it is read
  * @returns {number}  the tag; BAD_TAG when it is cut off by `end`, not minimal, or above 2^31 - 1
  */
 function readTag (buf, pos, end) {
@@ -105,7 +105,7 @@ function tagSize (tag) {
  * @param {Uint8Array} buf  with room for the tag
  * @param {number} pos
  * @param {number} tag
- * @returns {number}  the position behind it
+ * @returns {number}  the position after it
  */
 function writeTag (buf, pos, tag) {
   while (tag >= 0x80) {

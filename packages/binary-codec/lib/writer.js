@@ -2,7 +2,7 @@
 // A value's bytes, in one pass. A length stands before what it counts, so its size is guessed, the payload written, and
 // the payload moved by a byte or three where the guess was wrong: cheaper than measuring everything first.
 //
-// Values are written one behind the other, in memory that they share and stay in, as in Node's own pool. To copy each
+// Values are written one after the other, in memory that they share and stay in, as in Node's own pool. To copy each
 // out of a scratch buffer took a tenth of encoding it. Only what is too large for that is still copied.
 
 const { LogError, reasonOf } = require('@millrace/errors')
@@ -108,7 +108,7 @@ class Writer {
       this.start = pos
       return new Piece(buf.buffer, start, pos - start)
     }
-    // What did not fit behind the others would not the next time either.
+    // What did not fit after the others would not the next time either.
     if (pos - start <= SHARED_SIZE_MAX) this.start = SLAB_SIZE
     return Buffer.from(buf.subarray(start, pos))
   }
@@ -318,7 +318,7 @@ class Writer {
   splice (bytes) {
     if (this.isCanonical) return this.value(decodeWhole(bytes, false), '')
     const end = checkValue(asTextBuffer(bytes), 0, bytes.length, this.depth)
-    if (end !== bytes.length) throw this.refusal(`a marked buffer has ${bytes.length - end} bytes behind its value`)
+    if (end !== bytes.length) throw this.refusal(`a marked buffer has ${bytes.length - end} bytes after its value`)
     this.reserve(bytes.length)
     this.buf.set(bytes, this.pos)
     this.pos += bytes.length
@@ -366,7 +366,7 @@ class Writer {
     if (size > PAYLOAD_SIZE_MAX) throw this.refusal(`a value of ${size} bytes; a reader takes at most ${PAYLOAD_SIZE_MAX}`)
   }
 
-  /** @param {number} size  bytes that must fit behind `pos` */
+  /** @param {number} size  bytes that must fit after `pos` */
   reserve (size) {
     if (this.pos + size > this.buf.length) this.grow(size)
   }

@@ -309,7 +309,7 @@ class BlockFileHandle {
   }
 
   /**
-   * Keeps `size` zero bytes behind the end, in the file but not in `file.size`. A sync after an append then need not
+   * Keeps `size` zero bytes after the end, in the file but not in `file.size`. A sync after an append then need not
    * write the file's size, which halves its time on a fast disk. A crash leaves the zeros; `trim` removes them.
    * @param {number} size  0, the default, for none
    */

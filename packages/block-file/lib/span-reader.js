@@ -75,7 +75,7 @@ class SpanReader {
     return true
   }
 
-  // Drops the bytes before `from` and makes room behind the rest. Returns how many bytes to read at the window's end.
+  // Drops the bytes before `from` and makes room after the rest. Returns how many bytes to read at the window's end.
   /** @type {(from: number, need: number, limit: number) => number} */
   #beginForward (from, need, limit) {
     this.#forgetStale()
@@ -256,7 +256,7 @@ class Peeker {
    * @param {number} position
    * @param {number} least  how many bytes are needed
    * @param {number} wanted  how many to read; the range must lie in the file. A cached block may give more
-   * @param {boolean} inOrder  whether the bytes behind them will be wanted next; the block is then worth caching
+   * @param {boolean} inOrder  whether the bytes after them will be wanted next; the block is then worth caching
    * @returns {boolean}  whether the bytes are in `bytes`; if not, call the file's `read`
    */
   look (position, least, wanted, inOrder) {

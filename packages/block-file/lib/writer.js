@@ -26,7 +26,7 @@ const SLOW_SYNC_MS = 2
  * @typedef {(err: Error | null, result?: any) => void} Done
  * @typedef {(handle: StorageHandle, done: Done, task: Task) => void} Change
  * @typedef {{ name: string, change: Change, cb: Done, bytes: Buffer | null, size: number | null }} Task
- *   an append has `bytes`; once they are in the file, `size` is the file's size behind them
+ *   an append has `bytes`; once they are in the file, `size` is the file's size after them
  * @typedef {{ bytes: Buffer, position: number }} Held  memory that a pool thread may write to the file at any time
  */
 
@@ -41,7 +41,7 @@ class Writer {
   #syncing = null
   /** @type {Set<Held>} */
   #held = new Set()
-  /** Whether bytes of a failed append are still behind the end. The next append must cut them off first. */
+  /** Whether bytes of a failed append are still after the end. The next append must cut them off first. */
   #hasDebris = false
   #unsyncedSize = 0
   /** Where the reserved zeros end. */
@@ -52,7 +52,7 @@ class Writer {
     this._file = file
     this._writeIo = new AdaptiveIo()
     this._syncIo = new AdaptiveIo({ slowMs: SLOW_SYNC_MS, asyncCountMin: 1 })
-    /** How many zeros to keep behind the end; see `BlockFile.reserve`. */
+    /** How many zeros to keep after the end; see `BlockFile.reserve`. */
     this.reserveSize = 0
   }
 
@@ -384,7 +384,7 @@ class Writer {
     }
   }
 
-  /** @param {Buffer} bytes  are in the file behind its size */
+  /** @param {Buffer} bytes  are in the file after its size */
   #grow (bytes) {
     const { size, cache } = this._file
     if (cache !== null && cache.size > 0) cache.patch(bytes, size.value)

@@ -23,7 +23,7 @@ class Dictionary {
   /** The size of each word; 0 for a word that was lost. */
   sizes = new Uint8Array(TABLE_SIZE_MIN)
   #hashes = new Int32Array(TABLE_SIZE_MIN)
-  /** By id and 1: the id and 1 of the word that last came behind it as the next link; of no word at 0. */
+  /** By id and 1: the id and 1 of the word that last came after it as the next link; of no word at 0. */
   #followers = new Int32Array(TABLE_SIZE_MIN + 1)
   /** Ids and 1, by hash; at most half of it is used. */
   #table = new Int32Array(2 * TABLE_SIZE_MIN)
@@ -97,7 +97,7 @@ class Dictionary {
    * @param {number} id
    * @param {Uint8Array} source
    * @param {number} start
-   * @param {number} end  the word must end at or in front of it
+   * @param {number} end  the word must end at or before it
    * @returns {boolean}  whether the word ends there
    */
   isAt (id, source, start, end) {
@@ -142,7 +142,7 @@ class Dictionary {
   }
 
   /**
-   * Which word came last behind a word. Only a guess: it says where to look first.
+   * Which word came last after a word. Only a guess: it says where to look first.
    * @param {number} id  -1 for the beginning of a record
    * @returns {number}  -1 if none
    */

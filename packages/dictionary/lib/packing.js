@@ -63,7 +63,7 @@ function packRecord (dictionary, record, target, at) {
 }
 
 /**
- * Cuts in front of each value and behind it. What lies between two values (brackets, keys, colons) is one text.
+ * Cuts before each value and after it. What lies between two values (brackets, keys, colons) is one text.
  * @type {(dictionary: Dictionary, record: Uint8Array, target: Uint8Array, at: number) => number} NO_ROOM if the pieces
  *   would take more than the record
  */
@@ -74,7 +74,7 @@ function packPieces (dictionary, record, target, at) {
   let place = 0
   let link = NONE
   while (place < size) {
-    // In one log the same keys come behind one another again and again.
+    // In one log the same keys come after one another again and again.
     const guess = dictionary.follower(link)
     if (guess !== NONE && dictionary.begins(guess, record, place, size)) {
       out = putWord(guess, target, out, limit)
@@ -171,7 +171,7 @@ function findValue (record, from, size) {
   return size
 }
 
-/** Behind the quote that ends the string. @type {(record: Uint8Array, start: number, size: number) => number} */
+/** After the quote that ends the string. @type {(record: Uint8Array, start: number, size: number) => number} */
 function endOfText (record, start, size) {
   for (let at = start + 1; at < size; at++) {
     const byte = record[at]
@@ -186,7 +186,7 @@ function isNumberStart (byte) {
   return (byte >= ZERO && byte <= NINE) || byte === MINUS
 }
 
-/** Behind what may be part of a number. @type {(record: Uint8Array, start: number, size: number) => number} */
+/** After what may be part of a number. @type {(record: Uint8Array, start: number, size: number) => number} */
 function endOfNumber (record, start, size) {
   let at = start
   for (; at < size; at++) {
@@ -297,7 +297,7 @@ function unpackPieces (dictionary, bytes, start, end, output) {
   }
 }
 
-/** Behind a word. @type {(bytes: Uint8Array, at: number, end: number) => number} */
+/** After a word. @type {(bytes: Uint8Array, at: number, end: number) => number} */
 function skipWord (bytes, at, end) {
   const kind = bytes[at]
   const next = at + (kind === WORD_16 ? 3 : kind >= WORD_8 ? 2 : 1)
@@ -305,7 +305,7 @@ function skipWord (bytes, at, end) {
   return next
 }
 
-/** The id of the word in front of a place. @type {(bytes: Uint8Array, next: number, kind: number) => number} */
+/** The id of the word before a place. @type {(bytes: Uint8Array, next: number, kind: number) => number} */
 function wordAt (bytes, next, kind) {
   if (kind === WORD_16) return bytes[next - 2] << 8 | bytes[next - 1]
   return kind < WORD_8 ? kind - WORD : WORD_8_MIN + ((kind - WORD_8) << 8 | bytes[next - 1])
@@ -339,7 +339,7 @@ function readUint32 (bytes, at) {
   return bytes[at] * 2 ** 24 + (bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3])
 }
 
-/** @type {(bytes: Uint8Array, at: number, end: number, output: Output) => number} behind the piece */
+/** @type {(bytes: Uint8Array, at: number, end: number, output: Output) => number} after the piece */
 function putDigits (bytes, at, end, output) {
   const next = at + 1 + bytes[at] - NUMBER
   if (next > end) throw badPieces('a number reaches past its end')

@@ -43,7 +43,7 @@ function encodeWords (dictionary, first) {
 }
 
 /**
- * Adds the words of a record. Words in front of them that were lost with another record get no meaning. A word that has
+ * Adds the words of a record. Words before them that were lost with another record get no meaning. A word that has
  * two meanings loses both.
  * @type {(dictionary: Dictionary, bytes: Uint8Array, start: number, end: number) => void}
  * @throws {LogError} ERR_CODEC_DECODE

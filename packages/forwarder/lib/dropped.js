@@ -41,7 +41,7 @@ async function findFirst (log, range) {
 }
 
 /**
- * Reads what a log has left behind a seq. The seqs from the given one up to `to` are gone.
+ * Reads what a log has left after a seq. The seqs from the given one up to `to` are gone.
  * @type {(log: any, after: number, bounds: import('./reading').Bounds) =>
  *   Promise<{ piece: import('./reading').Piece, to: number }>}
  */
@@ -50,7 +50,7 @@ async function readLeft (log, after, bounds) {
     const since = log.since.value
     const piece = await readPiece(log, after, { ...bounds, onRetained: 'skip' })
     if (piece.entries.length > 0) return { piece, to: piece.entries[0].seq }
-    // If the log has grown meanwhile, its new records may be there, behind the end that it had when the read began.
+    // If the log has grown meanwhile, its new records may be there, after the end that it had when the read began.
     if (log.since.value === since) return { piece: { ...piece, end: Math.max(piece.end, since) }, to: since + 1 }
     bounds.signal.throwIfAborted()
   }

@@ -1,5 +1,5 @@
 'use strict'
-// The forwarder: opens the cursor, reads what lies behind it, makes batches, and has them delivered, one at a time.
+// The forwarder: opens the cursor, reads what lies after it, makes batches, and has them delivered, one at a time.
 
 const { performance } = require('node:perf_hooks')
 const { clearInterval, setInterval } = require('node:timers')
@@ -71,7 +71,7 @@ class LogForwarder {
   #queuedMs = 0
   /** Whether the last read left records behind because the queue was full. */
   #isCut = false
-  /** The seq behind which the next read begins. */
+  /** The seq after which the next read begins. */
   #after = -1
   /** The `since` up to which everything was read. */
   #readTo = -1
@@ -393,7 +393,7 @@ class LogForwarder {
     const since = this.#log.since.value
     const { isFatal: isSinkFatal = () => false } = this.#options.sink
     const isFatal = (/** @type {any} */ err) => isOver(err) || isSinkFatal(err)
-    const read = await this.#retrier.until(() => this.#readBehind(bounds), { isFatal })
+    const read = await this.#retrier.until(() => this.#readAfter(bounds), { isFatal })
     if (read === null) return
     const { entries, end, isCut } = read.result
     this.#skips.tellDamage(this.#after, read.result)
@@ -409,7 +409,7 @@ class LogForwarder {
   }
 
   /** @param {import('./reading').Bounds} bounds */
-  async #readBehind (bounds) {
+  async #readAfter (bounds) {
     try {
       const piece = await readPiece(this.#log, this.#after, bounds)
       await this.#watch?.checkText(this.#after)
@@ -437,7 +437,7 @@ class LogForwarder {
     const { piece, to: first } = await readLeft(this.#log, this.#after, bounds)
     // Beside chosen records, only what was dropped since the cursor was made is missing.
     const to = first > from ? first : piece.entries.find(({ seq }) => seq > from)?.seq
-    // A read that fails behind the cursor says itself that something is missing.
+    // A read that fails after the cursor says itself that something is missing.
     const isMissing = to !== undefined && (from === this.#after || await hasDropped(this.#log, from + 1))
     if (!isMissing) return piece
     await this.#lagCounter.cut(to, this.#measureQueue)

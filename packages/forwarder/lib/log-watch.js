@@ -70,7 +70,7 @@ class LogWatch {
 
   /**
    * Call it after a read: if a text was written anew meanwhile, what was read may be parts of lines.
-   * @param {number} seq  behind which was read
+   * @param {number} seq  after which was read
    */
   async checkText (seq) {
     if (!isText(this.#log)) return

@@ -32,7 +32,7 @@ const NOTHING = { count: 0, size: 0 }
  * @property {number} end  the seq of the last record that was read; it may have been deleted meanwhile
  * @property {boolean} isCut  whether the bounds ended the read, so that there may be more
  * @property {Lost} lost  damage up to `end`
- * @property {Lost} lostAtEnd  damage behind `end`: a read that begins there meets it again
+ * @property {Lost} lostAtEnd  damage after `end`: a read that begins there meets it again
  */
 
 /**

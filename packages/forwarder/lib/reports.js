@@ -62,7 +62,7 @@ class Reporter {
 
 /** @param {number} seq  of the last record that is done with */
 function describeNext (seq) {
-  return seq === -1 ? 'the first record' : `the record behind ${seq}`
+  return seq === -1 ? 'the first record' : `the record after ${seq}`
 }
 
 exports.Reporter = Reporter

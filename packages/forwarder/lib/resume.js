@@ -1,7 +1,7 @@
 'use strict'
 // Where a forwarder begins. The log may not be the one that the cursor has seen: a power cut took its end, a backup was
 // restored, retention removed its beginning, or somebody put another file there. The cursor then goes back to a record
-// that it can prove to have passed, so that nothing is missing. What lies behind that record is sent again.
+// that it can prove to have passed, so that nothing is missing. What lies after that record is sent again.
 
 const crypto = require('node:crypto')
 const { judgeRecord, proveRecord, readPoints } = require('@millrace/offset-log/composing')
@@ -92,7 +92,7 @@ async function atEnd (log, position) {
 
 /**
  * What stands for a record and all before it. Not of a text: whoever changes a line that was passed does not want all
- * behind it to be sent again.
+ * after it to be sent again.
  * @type {(log: any, seq: number) => Promise<number | null>}
  */
 async function proveUpTo (log, seq) {
@@ -161,7 +161,7 @@ async function judge (log, [, seq, crc, proof]) {
 }
 
 /**
- * The position behind a record. Of older points few are kept, the fewer the older they are: the point of step s stays
+ * The position after a record. Of older points few are kept, the fewer the older they are: the point of step s stays
  * for 4 * 2^z steps, where 2^z is the largest power of two that divides s.
  * @param {Position} position
  * @param {{ seq: number, crc: number, proof?: number | null }} last

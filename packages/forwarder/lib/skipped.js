@@ -7,7 +7,7 @@ class Skips {
   /** How often the log no longer had what came next. */
   count = 0
   #reporter
-  /** Damage that was told, and that a read which begins behind this seq meets again. */
+  /** Damage that was told, and that a read which begins after this seq meets again. */
   #told = { after: -1, count: 0 }
 
   /** @param {import('./reports').Reporter} reporter */
@@ -17,7 +17,7 @@ class Skips {
 
   /**
    * Tells what a read has met of damage.
-   * @type {(after: number, piece: Piece) => void} `after`: the seq behind which it began
+   * @type {(after: number, piece: Piece) => void} `after`: the seq after which it began
    */
   tellDamage (after, { end, isCut, lost, lostAtEnd }) {
     const told = this.#told.after === after ? this.#told.count : 0

@@ -88,7 +88,7 @@ class ChunkCursor {
     this._run?.forget()
   }
 
-  /** Continues behind a known chunk, with bytes read anew. @type {(tail: import('./pack-commit').Tail) => void} */
+  /** Continues after a known chunk, with bytes read anew. @type {(tail: import('./pack-commit').Tail) => void} */
   resume ({ end, shift, chainCrc }) {
     this.restart(end)
     this.shift = shift
@@ -164,7 +164,7 @@ class ChunkCursor {
     return at + CHUNK_HEADER_SIZE <= end && isHeaderAt(buffer, view, at - start, at + shift, this._rules)
   }
 
-  // Physical position of the next header behind `at`, at most the end of the page or log.
+  // Physical position of the next header after `at`, at most the end of the page or log.
   /** @type {(limit: number) => number} */
   findNextHeader (limit) {
     const pageEnd = Math.min(limit, endOfPage(this.at))
@@ -177,7 +177,7 @@ class ChunkCursor {
     return found === -1 ? pageEnd : start + found
   }
 
-  // Continues behind damage, at a position that `findNextHeader` gave. The next chunk must have at least this epoch.
+  // Continues after damage, at a position that `findNextHeader` gave. The next chunk must have at least this epoch.
   /** @type {(physical: number, epoch?: number) => void} */
   skipTo (physical, epoch = this._epoch) {
     this.at = this.chunkStart = this.chunkEnd = physical

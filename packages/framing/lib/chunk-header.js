@@ -1,5 +1,5 @@
 'use strict'
-// Reads and writes the 40 bytes in front of a chunk's payload, and checks a chunk as far as that needs no neighbour.
+// Reads and writes the 40 bytes before a chunk's payload, and checks a chunk as far as that needs no neighbour.
 // docs/internals/format.md lists the fields.
 
 const { Piece, putUint16, putUint32, putUint48 } = require('@millrace/flow')
@@ -17,8 +17,8 @@ const ERASED_COUNT_OFFSET = 30
 const POSITION_OFFSET = 16
 /** The offset of the position's lowest byte. */
 const POSITION_END = 21
-const { COMMIT_CONTINUES, WAS_ERASED, REST_ERASED, BEHIND_LOSS } = CHUNK_FLAGS
-const KNOWN_FLAGS = COMMIT_CONTINUES | WAS_ERASED | REST_ERASED | BEHIND_LOSS
+const { COMMIT_CONTINUES, WAS_ERASED, REST_ERASED, AFTER_LOSS } = CHUNK_FLAGS
+const KNOWN_FLAGS = COMMIT_CONTINUES | WAS_ERASED | REST_ERASED | AFTER_LOSS
 
 /**
  * What is needed to check the chunks of one file.
@@ -62,14 +62,14 @@ class ChunkHeader {
     return this.continued === size && (this.flags & CHUNK_FLAGS.REST_ERASED) === 0
   }
 
-  /** The seq of a frame right behind the rest of the record that began before. */
+  /** The seq of a frame right after the rest of the record that began before. */
   get firstSeq () {
     return this.position + CHUNK_HEADER_SIZE + this.continued
   }
 
-  /** Whether this is the first chunk behind an unclean end. */
-  get isBehindLoss () {
-    return (this.flags & CHUNK_FLAGS.BEHIND_LOSS) !== 0
+  /** Whether this is the first chunk after an unclean end. */
+  get isAfterLoss () {
+    return (this.flags & CHUNK_FLAGS.AFTER_LOSS) !== 0
   }
 
   get commitContinues () {
@@ -96,7 +96,7 @@ function readChunkHeader (view, offset, header) {
 const FEW_SIZE_MAX = 224
 
 /**
- * Writes the header and its checksums in front of a payload that is in place. Sets `crc` and `payloadCrc` of `header`.
+ * Writes the header and its checksums before a payload that is in place. Sets `crc` and `payloadCrc` of `header`.
  * @type {(header: ChunkHeader, bytes: Buffer, offset: number, salt: number) => void}
  */
 function writeChunkHeader (header, bytes, offset, salt) {
@@ -149,7 +149,7 @@ function checkChunk (bytes, view, offset, physical, end, rules, header, isProven
 
 /** @type {(header: ChunkHeader, physical: number, rules: Rules) => boolean} */
 function isInPlace ({ position, continued, flags }, physical, { shift, hasGaps }) {
-  if (continued > 0 && (physical % PAGE_SIZE !== 0 || flags & CHUNK_FLAGS.BEHIND_LOSS)) return false
+  if (continued > 0 && (physical % PAGE_SIZE !== 0 || flags & CHUNK_FLAGS.AFTER_LOSS)) return false
   const least = physical + shift
   return position === least || (hasGaps ? position > least : isAhead(position, least))
 }

@@ -13,7 +13,7 @@ const table = Int32Array.from({ length: 256 }, (_, byte) => {
   for (let bit = 0; bit < 8; bit++) byte = byte & 1 ? POLYNOMIAL ^ (byte >>> 1) : byte >>> 1
   return byte
 })
-// The same for a byte with one, two or three zero bytes behind it. With these tables four bytes are looked up at once.
+// The same for a byte with one, two or three zero bytes after it. With these tables four bytes are looked up at once.
 const [table1, table2, table3] = [1, 2, 3].map((zeros) => table.map((crc) => {
   for (let left = zeros; left > 0; left--) crc = table[crc & 0xff] ^ (crc >>> 8)
   return crc

@@ -43,7 +43,7 @@ function damageError (damage, path) {
   const { start, end, fault } = damage
   const orAccept = fault === 'SUMS' ? '. If a program changed the text on purpose, millrace repair --accept takes it as it is' : ''
   return new LogError('ERR_LOG_CORRUPT', `${path} is damaged from ${start} to ${end}: ${describeFault(damage)} is wrong. Keep a ` +
-    `copy of the file; onCorrupt: "skip" reads the records behind${orAccept}`, { offset: start, path })
+    `copy of the file; onCorrupt: "skip" reads the records after it${orAccept}`, { offset: start, path })
 }
 
 /**

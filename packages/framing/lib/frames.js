@@ -46,7 +46,7 @@ function findReach (cursor, size, recordEnd, limit) {
 
 /**
  * Joins the record at the cursor: moves its pieces over the chunk headers between them. The window loses these headers
- * and nothing else. It must hold the pieces, as far as they lie before `limit`. Afterwards the cursor is behind the
+ * and nothing else. It must hold the pieces, as far as they lie before `limit`. Afterwards the cursor is after the
  * last piece. Returns false if a piece is damaged.
  * @type {(cursor: ChunkCursor, size: number, limit: number) => boolean}
  */
@@ -82,7 +82,7 @@ class FrameCount {
     this.isOpenErased = false
     /** How many positions the gaps leave out. */
     this.gapSize = 0
-    /** Logical position behind the last frame other than padding. */
+    /** Logical position after the last frame other than padding. */
     this.contentEnd = 0
   }
 

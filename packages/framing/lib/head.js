@@ -270,7 +270,7 @@ const NOT_KNOWN = Infinity
 /** Says which seqs may be shown before they are synced, so that no seq is ever given to two records. */
 class SeqReservation {
   /** Whether shown records may be lost, and nothing was appended since. Then the next commit skips `sizeToSkip`. */
-  isBehindLoss
+  isAfterLoss
   /** The reserved end in the synced slots of this session: no record may reach further. */
   syncedEnd = 0
   /** Up to this position an earlier session may have shown records that are lost; 0 if everything shown is there. */
@@ -291,24 +291,24 @@ class SeqReservation {
     else if (lostSlot) this.#lostEnd = Math.min(U48_MAX, Math.max(slot.reservedEnd, slot.logicalEnd) + RESERVATION_SIZE)
     else this.#lostEnd = slot.reservedEnd
     this.#end = slot?.reservedEnd ?? 0
-    this.isBehindLoss = this.#lostEnd !== 0
+    this.isAfterLoss = this.#lostEnd !== 0
   }
 
   /** Whether the session before was not closed, but nothing of it is lost. */
   get isTakenOver () {
-    return this.#end !== 0 && !this.isBehindLoss
+    return this.#end !== 0 && !this.isAfterLoss
   }
 
-  /** How many positions the next commit skips, behind a loss. @type {(tail: import('./pack-commit').Tail) => number} */
+  /** How many positions the next commit skips, after a loss. @type {(tail: import('./pack-commit').Tail) => number} */
   sizeToSkip ({ end, shift }) {
     const distance = this.#lostEnd === NOT_KNOWN ? 2 * RESERVATION_SIZE : this.#lostEnd - end - shift
     return Math.max(1, Math.ceil(distance / RESERVATION_SIZE)) * RESERVATION_SIZE
   }
 
-  /** A commit was written behind the skipped positions. */
+  /** A commit was written after the skipped positions. */
   noteSkipped () {
     this.#lostEnd = 0
-    this.isBehindLoss = false
+    this.isAfterLoss = false
   }
 
   // Reserves positions for records from `begin` on, a logical position. Each is smaller than a reservation. Returns the
@@ -326,7 +326,7 @@ class SeqReservation {
 
   /** A slot on stable storage says that nothing is reserved any more. The next append must reserve again first. */
   release () {
-    if (this.isBehindLoss) return
+    if (this.isAfterLoss) return
     this.#end = 0
     this.syncedEnd = 0
   }
@@ -335,7 +335,7 @@ class SeqReservation {
   // more will be appended.
   /** @type {(logicalEnd: number, isLast: boolean) => number} */
   reservedEndFor (logicalEnd, isLast) {
-    if (this.isBehindLoss) {
+    if (this.isAfterLoss) {
       const least = this.#lostEnd === NOT_KNOWN ? logicalEnd + 2 * RESERVATION_SIZE : this.#lostEnd
       return Math.min(U48_MAX, Math.max(this.#end, least))
     }

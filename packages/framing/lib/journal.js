@@ -18,7 +18,7 @@ const PATCH_COUNT_MAX = Math.floor((JOURNAL_SIZE - JOURNAL_HEADER_SIZE - ENTRY_H
  * @typedef {object} Patch  a change of a chunk's payload
  * @property {number} offset  in the payload
  * @property {number} mark  the new length field at the offset; 0 where a record continues from the page before
- * @property {number} size  how many bytes behind the length field, or at the offset, become zeros
+ * @property {number} size  how many bytes after the length field, or at the offset, become zeros
  */
 
 /** @typedef {{ position: number, header: Buffer, patches: Patch[] }} Entry  physical; the new header; changes */

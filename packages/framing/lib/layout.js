@@ -46,10 +46,10 @@ exports.endOfPage = (position) => position - position % exports.PAGE_SIZE + expo
 exports.FRAME_TYPES = Object.freeze({ RECORD: 0, PADDING: 1, ERASED: 2, GAP: 3 })
 exports.FRAME_LENGTH_MASK = 0x3fffffff
 
-exports.CHUNK_FLAGS = Object.freeze({ COMMIT_CONTINUES: 1, WAS_ERASED: 2, REST_ERASED: 4, BEHIND_LOSS: 8 })
+exports.CHUNK_FLAGS = Object.freeze({ COMMIT_CONTINUES: 1, WAS_ERASED: 2, REST_ERASED: 4, AFTER_LOSS: 8 })
 
 /** A record that holds words begins with these bytes, in a file with a dictionary. `dictionary` writes the same. */
 exports.WORDS_MARK = Buffer.from([0, 0x57, 0x44, 0x53])
 
-/** A session reserves this many positions at a time; behind an unclean end, positions skip a multiple of it. */
+/** A session reserves this many positions at a time; after an unclean end, positions skip a multiple of it. */
 exports.RESERVATION_SIZE = 2 ** 32

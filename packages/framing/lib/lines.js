@@ -15,7 +15,7 @@ const { tooLargeToRead } = require('./faults')
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
-/** How many bytes the walk asks for if a line goes on behind the window; each time twice as many. */
+/** How many bytes the walk asks for if a line goes on after the window; each time twice as many. */
 const NEED_MIN = 512
 const NOWHERE = -1
 // Called as `buffer.indexOf`, V8 looks it up for each line, which takes a quarter of the time of a walk.
@@ -41,7 +41,7 @@ class LineWalk {
     this.need = 0
     /** The line at the position is too large. @type {LogError | null} */
     this.error = null
-    /** The hole that was passed last. The walk stopped behind it, and has told it once. @type {Damage | null} */
+    /** The hole that was passed last. The walk stopped after it, and has told it once. @type {Damage | null} */
     this.damage = null
     /** Inside a hole: where it begins, or ends when walking backward. */
     this._hole = NOWHERE
@@ -63,7 +63,7 @@ class LineWalk {
   }
 
   /**
-   * Collects the lines that begin at `position` or behind, and before `stop`. Stops behind a hole.
+   * Collects the lines that begin at `position` or after, and before `stop`. Stops after a hole.
    * @param {Window} window  holds the position
    * @param {number} stop
    * @param {number} end  where the last line of the log ends, with or without a line break
@@ -126,7 +126,7 @@ class LineWalk {
     return start
   }
 
-  /** Whether the walk cannot go on in this window, or is behind a hole. */
+  /** Whether the walk cannot go on in this window, or is after a hole. */
   get _isStopped () {
     return this.need > 0 || this.error !== null || this.damage !== null
   }
@@ -138,7 +138,7 @@ class LineWalk {
   }
 
   /**
-   * Passes zeros and what is left of the lines around them. A whole object that stands behind the zeros is a line of
+   * Passes zeros and what is left of the lines around them. A whole object that stands after the zeros is a line of
    * its own: somebody has appended it there.
    * @type {(window: Window, at: number, held: number, end: number) => number} the offset to go on from
    */
@@ -207,7 +207,7 @@ class LineWalk {
   }
 
   /**
-   * Comes to the last zeros of a line from behind. `rest`: where the text behind them begins.
+   * Comes to the last zeros of a line from its end. `rest`: where the text after them begins.
    * @type {(window: Window, rest: number, lineEnd: number, next: number, stop: number, run: RecordRun) => void}
    */
   _enterHole ({ buffer, start: base }, rest, lineEnd, next, stop, run) {
@@ -222,7 +222,7 @@ class LineWalk {
     this._hole = NOWHERE
   }
 
-  /** The line goes on behind the window. @type {(seq: number, size: number) => void} `size`: of what is held */
+  /** The line goes on after the window. @type {(seq: number, size: number) => void} `size`: of what is held */
   _ask (seq, size) {
     if (size > this._maxRecordSize + 2) this.error = tooLargeToRead(seq, size, this._maxRecordSize)
     else this.need = Math.max(NEED_MIN, 2 * size)
@@ -292,7 +292,7 @@ function looksLikeLines (bytes, areAll) {
   return bytes[start] === 0x7b && !bytes.includes(0)
 }
 
-/** Where the first line begins: behind a byte-order mark. @param {Buffer} bytes  the first ones of the file */
+/** Where the first line begins: after a byte-order mark. @param {Buffer} bytes  the first ones of the file */
 function findFirstLine (bytes) {
   const { length } = BYTE_ORDER_MARK
   return bytes.length >= length && bytes.subarray(0, length).equals(BYTE_ORDER_MARK) ? length : 0

@@ -4,7 +4,7 @@
 //
 //   frame := <size u32BE> data <size u32BE> <end u32BE | u48BE | u53BE>
 //
-// where `end` is the position in the file behind the frame.
+// where `end` is the position in the file after the frame.
 
 const { LogError } = require('@millrace/errors')
 const { putUint32, putUint48, putUint53 } = require('@millrace/flow')
@@ -76,7 +76,7 @@ class OffsetFraming {
   }
 
   /**
-   * Collects the undeleted records whose frames begin at `walk.position` or behind, and before `stop`.
+   * Collects the undeleted records whose frames begin at `walk.position` or after, and before `stop`.
    * @param {Window} window
    * @param {Walk} walk  in and out
    * @param {number} stop

@@ -20,13 +20,13 @@ const LOOPED_SIZE_MAX = 64
  * @property {number} salt
  * @property {number} epoch
  * @property {number} durable  logical position up to which everything is on stable storage
- * @property {boolean} [isBehindLoss]  whether the commit is the first one behind an unclean end
+ * @property {boolean} [isAfterLoss]  whether the commit is the first one after an unclean end
  */
 
 /**
  * @typedef {object} Appended  at least one append; each has at least one record
  * @property {Buffer[]} records  of all appends, one after the other
- * @property {number[]} ends  by append: the index in `records` behind its last record
+ * @property {number[]} ends  by append: the index in `records` after its last record
  * @property {number[]} seqs  filled, by append: the seq of its last record
  * @property {number} count  of appends
  */
@@ -52,7 +52,7 @@ function packedSizeMax (frames) {
 
 class CommitPacker {
   /** @param {Tail} tail @param {CommitWriter} writer @param {Buffer} target */
-  constructor (tail, { salt, epoch, durable, isBehindLoss = false }, target) {
+  constructor (tail, { salt, epoch, durable, isAfterLoss = false }, target) {
     this._salt = salt
     this._tail = tail
     this._bytes = target
@@ -66,7 +66,7 @@ class CommitPacker {
     /** Offset of the open chunk's header, or -1. */
     this._chunkStart = -1
     /** Flags that only the next chunk gets. */
-    this._flags = isBehindLoss ? CHUNK_FLAGS.BEHIND_LOSS : 0
+    this._flags = isAfterLoss ? CHUNK_FLAGS.AFTER_LOSS : 0
   }
 
   /** @type {(group: Appended) => Packed} */

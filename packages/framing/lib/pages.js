@@ -84,7 +84,7 @@ function findFrame ({ bytes, offset, start, end }, seq, hasGaps) {
   for (let chunkStart = start; start + PAGE_SIZE - chunkStart >= CHUNK_SIZE_MIN && chunkStart < end;) {
     readChunkHeader(view, offset + chunkStart - start, header)
     if (header.position > seq) {
-      isSure = !header.isBehindLoss
+      isSure = !header.isAfterLoss
       break
     }
     const chunkEnd = chunkStart + CHUNK_HEADER_SIZE + header.size

@@ -26,16 +26,16 @@ class Repacker {
   #pageStart = HEAD_SIZE
   /** Bytes of the page that are filled. */
   #offset = 0
-  /** Logical position of the next frame, if nothing is left out in front of it. */
+  /** Logical position of the next frame, if nothing is left out before it. */
   #logical
   /** Where in the page the open chunk begins: with the page, unless the chunk is next to an unclean end. */
   #start = 0
   /** Logical position of the open chunk. */
   #position = UNKNOWN
-  /** Where the first chunk behind an unclean end must begin; UNKNOWN if none is due. */
+  /** Where the first chunk after an unclean end must begin; UNKNOWN if none is due. */
   #skippedTo = UNKNOWN
-  /** Whether the open chunk is the first one behind an unclean end. */
-  #isBehindLoss = false
+  /** Whether the open chunk is the first one after an unclean end. */
+  #isAfterLoss = false
 
   /**
    * @param {object} log
@@ -100,7 +100,7 @@ class Repacker {
 
   /** Fills up with a gap, in a chunk of its own if necessary. @type {(logicalEnd: number) => void} */
   #fillTo (logicalEnd) {
-    this.#openBehindLoss()
+    this.#openAfterLoss()
     if (this.#isOpen) {
       if (this.#position === UNKNOWN) this.#placeChunk(logicalEnd)
       const gap = logicalEnd - this.#logical
@@ -128,7 +128,7 @@ class Repacker {
   // Makes room for a frame at `seq`, of which `size` bytes must fit into the page.
   /** @type {(seq: number, size: number) => void} */
   #beginFrame (seq, size) {
-    this.#openBehindLoss()
+    this.#openAfterLoss()
     if (this.#isOpen && this.#position === UNKNOWN) this.#placeChunk(seq)
     const gap = seq - this.#logical
     const gapSize = gap === 0 || !this.#isOpen ? 0 : LENGTH_SIZE
@@ -152,8 +152,8 @@ class Repacker {
     this.#closeChunk(0)
   }
 
-  /** The first chunk behind an unclean end keeps its position, whatever page it lies in. */
-  #openBehindLoss () {
+  /** The first chunk after an unclean end keeps its position, whatever page it lies in. */
+  #openAfterLoss () {
     if (this.#skippedTo === UNKNOWN) return
     if (PAGE_SIZE - this.#offset < CHUNK_SIZE_MIN) {
       this.#page.fill(0, this.#offset)
@@ -163,7 +163,7 @@ class Repacker {
     this.#openChunk(0)
     this.#position = this.#skippedTo
     this.#logical = this.#skippedTo + CHUNK_HEADER_SIZE
-    this.#isBehindLoss = true
+    this.#isAfterLoss = true
     this.#skippedTo = UNKNOWN
   }
 
@@ -193,13 +193,13 @@ class Repacker {
   #closeChunk (flags) {
     const [header, start, end] = [this.#header, this.#start, this.#offset]
     header.size = end - start - CHUNK_HEADER_SIZE
-    header.flags = flags | (this.#isBehindLoss ? CHUNK_FLAGS.BEHIND_LOSS : 0)
+    header.flags = flags | (this.#isAfterLoss ? CHUNK_FLAGS.AFTER_LOSS : 0)
     // A chunk that is only a piece of a record follows the chunk before.
     header.position = this.#position === UNKNOWN ? this.#logical - (end - start) : this.#position
     writeChunkHeader(header, this.#page, start, this.#salt)
     header.previous = header.crc
     this.#start = end
-    this.#isBehindLoss = false
+    this.#isAfterLoss = false
     if (end === PAGE_SIZE) this.#putPage()
   }
 

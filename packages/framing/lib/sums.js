@@ -33,7 +33,7 @@ const IS_CHANGED = 4
  * @typedef {object} SumsSlot
  * @property {number} sequence  the higher one is newer
  * @property {boolean} isClean  the log was closed, and all of it is durable
- * @property {boolean} takesLines  commits of single records are not described: whole lines behind `end` count, too
+ * @property {boolean} takesLines  commits of single records are not described: whole lines after `end` count, too
  * @property {boolean} isChanged  another program has changed the log, and nobody has accepted that
  * @property {Buffer} id  16 bytes; names the log
  * @property {number} epoch  rises when positions may get other lines

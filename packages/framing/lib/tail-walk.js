@@ -1,6 +1,6 @@
 'use strict'
 // Finds where a checked log ends, and distinguishes a torn tail from damage. What was once known to be on stable
-// storage and is wrong now is damage, and never cut. What is wrong behind that is a write that a crash interrupted.
+// storage and is wrong now is damage, and never cut. What is wrong after that is a write that a crash interrupted.
 
 const { ChunkCursor, ENTRY } = require('./chunk-cursor')
 const { FrameCount } = require('./frames')
@@ -16,12 +16,12 @@ const { NEEDS_BYTES, AT_END, DAMAGED } = ENTRY
 /**
  * What a walk over the tail of the file found.
  * @typedef {object} TailReport
- * @property {Tail} tail  behind the last commit whose chunks are all good and linked
+ * @property {Tail} tail  after the last commit whose chunks are all good and linked
  * @property {number} promisedEnd  physical; everything before it was once known to be on stable storage
  * @property {number} promisedLogicalEnd
  * @property {number} epoch  the highest one seen
  * @property {Damage | null} damage  the first that lies before `promisedEnd`
- * @property {number} readableEnd  behind the last commit that can be read, also past damage
+ * @property {number} readableEnd  after the last commit that can be read, also past damage
  */
 
 class TailWalk {
@@ -36,9 +36,9 @@ class TailWalk {
   /** How far chunks say that the file was durable. Physical: each chunk counts with its own lead. */
   #claimedEnd
   #epoch
-  /** Logical position less physical position, behind the last chunk. */
+  /** Logical position less physical position, after the last chunk. */
   #shift
-  /** The chunks behind unclean ends: where they start, and the shift in front of them. */
+  /** The chunks after unclean ends: where they start, and the shift before them. */
   #skips = /** @type {Array<{ start: number, shift: number }>} */ ([])
   #readableEnd
   /** @type {Damage | null} the first thing that is wrong */
@@ -89,7 +89,7 @@ class TailWalk {
     }
     const shift = this.cursor.shift + this.#measureGaps()
     const { end, chainCrc } = this.#slot
-    if (header.isBehindLoss) this.#skips.push({ start: chunkStart, shift: this.#shift })
+    if (header.isAfterLoss) this.#skips.push({ start: chunkStart, shift: this.#shift })
     this.#shift = shift
     this.#epoch = Math.max(this.#epoch, header.epoch)
     this.#noteDurable(header, chunkStart)
@@ -116,9 +116,9 @@ class TailWalk {
     cursor.skipTo(Math.max(damage.start + 1, cursor.findNextHeader(this.#fileSize)))
   }
 
-  // Whether a chunk behind the slot's end belongs to the file that a compaction replaced. A file system may give the
+  // Whether a chunk after the slot's end belongs to the file that a compaction replaced. A file system may give the
   // new file blocks of the old one and fail to write them: then old chunks lie there, each good in itself. They were
-  // written before the slot, so their positions are less far ahead of their places than any behind the slot.
+  // written before the slot, so their positions are less far ahead of their places than any after the slot.
   /** @type {(header: import('./chunk-header').ChunkHeader, start: number) => boolean} */
   #isOfEarlierFile ({ position }, start) {
     const { end, logicalEnd } = this.#slot

@@ -76,8 +76,8 @@ function findLosses (file) {
   }
   while (chunks.at(-1)?.commitContinues) chunks.pop()
   decodeFrames(chunks)
-  return chunks.flatMap(({ isBehindLoss, position }, index) => {
-    return isBehindLoss ? [{ end: index === 0 ? header.base : chunks[index - 1].logicalEnd, position }] : []
+  return chunks.flatMap(({ isAfterLoss, position }, index) => {
+    return isAfterLoss ? [{ end: index === 0 ? header.base : chunks[index - 1].logicalEnd, position }] : []
   })
 }
 
@@ -141,13 +141,13 @@ function decodeChunks (bytes, { salt, base, hasGaps, start, previous, ahead = 0 
     const chunk = decodeChunk(bytes.subarray(offset, offset + left), at, salt)
     const { position, continued, payload } = chunk
     const expected = at + base - HEAD_SIZE
-    if (!hasGaps && chunk.isBehindLoss) {
+    if (!hasGaps && chunk.isAfterLoss) {
       const jump = position - expected - ahead
       check(jump > 0 && jump % 2 ** 32 === 0, `the jump in front of the chunk at ${at}: ${jump}`)
       ahead += jump
     }
     check(hasGaps ? position >= expected : position === expected + ahead, `the position of the chunk at ${at}: ${position}`)
-    check(!chunk.isBehindLoss || continued === 0, `nothing goes on behind an unclean end, ${at}`)
+    check(!chunk.isAfterLoss || continued === 0, `nothing goes on behind an unclean end, ${at}`)
     check(continued === 0 || at % PAGE_SIZE === 0, `only the first chunk of a page goes on, ${at}`)
     check(chunk.previous === previous, `the chunk at ${at} follows the one before`)
     check(chunk.epoch >= epoch, `the epoch of the chunk at ${at}`)
@@ -189,7 +189,7 @@ function decodeChunk (bytes, at, salt) {
     continued,
     commitContinues: (flags & 1) !== 0,
     isRestErased: (flags & 4) !== 0,
-    isBehindLoss: (flags & 8) !== 0,
+    isAfterLoss: (flags & 8) !== 0,
     epoch: bytes.readUInt32BE(12),
     position: bytes.readUIntBE(16, 6),
     durable: bytes.readUIntBE(22, 6),

@@ -30,7 +30,7 @@ function makeLog (commitCount) {
     const group = { records, ends, seqs: records.map(() => -1), count: records.length }
     const size = records.reduce((sum, { length }) => sum + LENGTH_SIZE + length, 0)
     epoch += random(2)
-    const writer = { salt: SALT, epoch, durable: tail.end + tail.shift, isBehindLoss: false }
+    const writer = { salt: SALT, epoch, durable: tail.end + tail.shift, isAfterLoss: false }
     const packed = packCommit(group, tail, writer, Buffer.alloc(packedSizeMax(size)))
     parts.push(Buffer.from(packed.bytes))
     tail = packed.tail

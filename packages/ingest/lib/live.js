@@ -215,7 +215,7 @@ async function findSeq (log, cursor, { isOurs, isForeign }) {
   const end = Number(log.since.value)
   if (cursor > end && !await isDeleted(log, cursor)) return { cursor: end, isCut: true }
   try {
-    // Whether all behind it is still there.
+    // Whether all after it is still there.
     await log.first({ gt: cursor, values: false })
     if (isOurs) await log.get(cursor).catch(unlessGone)
     return { cursor, isCut: isForeign }

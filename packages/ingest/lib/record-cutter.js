@@ -22,9 +22,9 @@ const SEND_LINES = '. For a record a line, send application/x-ndjson'
 const ONE_A_LINE = '. Each record needs a line of its own; curl keeps line breaks with --data-binary'
 
 // Where in the body the next byte is.
-const BEFORE = 0 // in front of a value, or of the bracket that begins an array
-const FIRST = 1 // behind that bracket
-const ITEM = 2 // behind a comma
+const BEFORE = 0 // before a value, or of the bracket that begins an array
+const FIRST = 1 // after that bracket
+const ITEM = 2 // after a comma
 const INSIDE = 3
 const BEHIND = 4
 const OVER = 5
@@ -55,7 +55,7 @@ class RecordCutter {
   #isArray = false
   #hasMark = false
   #place = BEFORE
-  /** Bytes in front of the chunk, and those of the line's begin; lines begin at 1. */
+  /** Bytes before the chunk, and those of the line's begin; lines begin at 1. */
   #offset = 0
   #line = 1
   #lineOffset = 0
@@ -248,7 +248,7 @@ class RecordCutter {
     const found = showByte(byte)
     const offset = this.#offset + from
     if (this.#isArray) return this.#wrong(`${found} is unexpected`, offset)
-    return this.#wrong(`${found} is behind its value`, offset, this.#isLines ? ONE_A_LINE : SEND_LINES)
+    return this.#wrong(`${found} is after its value`, offset, this.#isLines ? ONE_A_LINE : SEND_LINES)
   }
 
   /** @type {(reason: string, offset: number, advice?: string) => Problem} */

@@ -69,7 +69,7 @@ exports.docs = {
         contentMediaType: 'application/json',
         description: 'a filter on the value: if a record matches it, nothing is stored, and the answer is 412 with its seq. It needs the right to read, too'
       },
-      since: { ...seq('only records behind this seq count for if; 410 if the log ends before it'), minimum: -1 }
+      since: { ...seq('only records after this seq count for if; 410 if the log ends before it'), minimum: -1 }
     },
     headers: {
       prefer,
@@ -103,9 +103,9 @@ exports.docs = {
     summary: 'Reads a range of records; with Accept: text/event-stream, what comes next',
     params: { name },
     query: {
-      gt: seq('begin behind this seq'),
+      gt: seq('begin after this seq'),
       gte: seq('begin at this seq'),
-      lt: seq('end in front of this seq'),
+      lt: seq('end before this seq'),
       lte: seq('end at this seq'),
       since: time('the first time of receipt'),
       until: time('the last time of receipt'),

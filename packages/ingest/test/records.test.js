@@ -62,9 +62,9 @@ tape('records: lines that are sent as JSON, as log shippers do, and records on o
   const { post, ask } = await serve(t)
   const asJson = await post('/v1/logs/a', '{"a":1}\n{"a":2}\n')
   t.deepEqual([asJson.status, asJson.body.offset], [400, 8])
-  t.equal(asJson.body.detail, 'the body is no JSON: "{" is behind its value, at byte 8; nothing was stored. For a record a line, send application/x-ndjson')
+  t.equal(asJson.body.detail, 'the body is no JSON: "{" is after its value, at byte 8; nothing was stored. For a record a line, send application/x-ndjson')
   const onOneLine = await post('/v1/logs/a', '{"a":1}{"a":2}', LINES)
-  t.equal(onOneLine.body.detail, 'line 1 is no JSON: "{" is behind its value, at byte 7; nothing was stored. ' +
+  t.equal(onOneLine.body.detail, 'line 1 is no JSON: "{" is after its value, at byte 7; nothing was stored. ' +
     'Each record needs a line of its own; curl keeps line breaks with --data-binary')
   t.notOk(/ndjson/.test((await post('/v1/logs/a', '[1]{')).body.detail), 'an array is JSON already')
   t.deepEqual((await ask('/v1/logs')).body.logs, [])

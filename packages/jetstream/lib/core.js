@@ -57,7 +57,7 @@ class Core {
   /** @param {Range} range */
   async #openReader (range) {
     if (range.skipsDamage) {
-      throw new LogError('ERR_NOT_SUPPORTED', 'onCorrupt: a log on JetStream cannot continue behind damage; leave onCorrupt out')
+      throw new LogError('ERR_NOT_SUPPORTED', 'onCorrupt: a log on JetStream cannot continue after damage; leave onCorrupt out')
     }
     this.checkUsable()
     const reader = new StreamReader(this, range)

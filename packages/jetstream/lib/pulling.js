@@ -106,7 +106,7 @@ function whyEnded (code, stream) {
 
 /**
  * `$JS.ACK.<stream>.<consumer>.<attempts>.<seq>.<delivered>.<time>.<pending>`; newer servers may put the domain and the
- * account in front of the stream, and a random text behind.
+ * account before the stream, and a random text after.
  * @param {string} reply
  */
 function parseReply (reply) {

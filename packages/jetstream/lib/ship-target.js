@@ -38,7 +38,7 @@ class ShipTarget {
   #core
   #ready
   #messages
-  /** What comes behind the ids. */
+  /** What comes after the ids. */
   #again = ''
   /** Whether one server may refuse what another one takes, because it does not know yet that it leads no more. */
   #isReplicated = false
@@ -132,7 +132,7 @@ class ShipTarget {
       return this.#check(await this.#messages.send(message, expect(after + index)), after + index + 1)
     })
     const failures = (await Promise.allSettled(sent)).flatMap((result) => result.status === 'rejected' ? [result.reason] : [])
-    // A conflict may only follow from the failure of a message in front.
+    // A conflict may only follow from the failure of a message before.
     const unknown = failures.find((err) => !isConflict(err))
     if (failures.length > 0) throw unknown ?? failures[0]
     return after + messages.length

@@ -5,7 +5,7 @@
 // JSON writes a character as itself or as \uXXXX; `/`, `"`, `\` and control characters have other spellings besides. So
 // a run of the remaining characters stands in the bytes as it is, unless the record contains `\u`. The same goes for
 // keys. U+FFFD belongs to no run, since invalid UTF-8 is read as it too, nor does half a surrogate pair, which has no
-// UTF-8. Numbers have no end of spellings (1e3, 1000.0) and no run: the value behind each key of the name is read.
+// UTF-8. Numbers have no end of spellings (1e3, 1000.0) and no run: the value after each key of the name is read.
 
 const {
   createByteSearch, createCheckedSearch, createLogCheck, createMatch, createSearches, createSelect, isFilter,
@@ -21,7 +21,7 @@ const { createMemberCheck } = require('./value-check')
 /** @typedef {(buf: Buffer, start: number, end: number) => boolean} Test */
 
 /**
- * `escapable`: whether the record may write the bytes in escapes instead. `mayBe`: whether what stands behind them,
+ * `escapable`: whether the record may write the bytes in escapes instead. `mayBe`: whether what stands after them,
  * from `start` on, may be what is looked for.
  * @typedef {{ bytes: Buffer, escapable: boolean, mayBe?: Test }} Needle
  */

@@ -186,7 +186,7 @@ class JsonCheck {
     return this.status === DONE
   }
 
-  /** @type {(action: number, state: number, byte: number) => number} the state behind it */
+  /** @type {(action: number, state: number, byte: number) => number} the state after it */
   #act (action, state, byte) {
     if (action === WRONG) return this.#refuse(describe(state, byte))
     const depth = this.#depth

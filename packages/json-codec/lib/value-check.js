@@ -1,5 +1,5 @@
 'use strict'
-// Whether the value behind a key may fulfil a condition, by its bytes. Numbers and plain texts are read; whatever is
+// Whether the value after a key may fulfil a condition, by its bytes. Numbers and plain texts are read; whatever is
 // spelled in another way may be anything.
 
 const { createValueMatch } = require('@millrace/where')
@@ -17,7 +17,7 @@ const DIGITS_MAX = 15
 
 /**
  * @param {Condition} condition
- * @returns {Check | undefined}  gets the bytes behind a key; undefined if any value will do
+ * @returns {Check | undefined}  gets the bytes after a key; undefined if any value will do
  */
 function createMemberCheck (condition) {
   const mayHold = createValueCheck(condition)

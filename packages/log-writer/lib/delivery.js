@@ -192,7 +192,7 @@ class Delivery {
 
   /**
    * Writes everything before it returns. What is in flight comes first, and then one batch after the other: so none is
-   * written in front of one that fails.
+   * written before one that fails.
    * @param {boolean} isSynced
    * @param {boolean} isLast  whether to try even if the log has just failed
    * @returns {boolean}  whether everything is written
@@ -351,7 +351,7 @@ class Delivery {
 
   /** Gives up the record that is refused. @type {(batch: Batch, index: number | undefined) => void} */
   #giveUp (batch, index = batch.records.length === 1 ? 0 : undefined) {
-    // Others of the batch may be in front of it in the queue, so it is found again when it is handed over alone.
+    // Others of the batch may be before it in the queue, so it is found again when it is handed over alone.
     if (this.#failed.length > 0 || index === undefined) {
       this.#singleCount = Math.max(this.#singleCount, batch.records.length)
       return

@@ -55,7 +55,7 @@ class Writer {
   #levels
   #queue = new RecordQueue()
   #delivery
-  /** What was dropped in front of the queue, and behind it. */
+  /** What was dropped before the queue, and after it. */
   #headGap = new GapCounter()
   #tailGap = new GapCounter()
   /** What went to standard error since a log was written. */
@@ -285,7 +285,7 @@ class Writer {
     if (!this.#tailGap.isEmpty) this.#pushGap(this.#tailGap)
   }
 
-  /** @param {GapCounter} gap  in front of what is queued */
+  /** @param {GapCounter} gap  before what is queued */
   #putGapFirst (gap) {
     const records = [this.#encodeOwn(gap.take())]
     this.#queue.putBack({ records, levels: [null], times: [performance.now()] })
@@ -293,7 +293,7 @@ class Writer {
     this.#gapCount++
   }
 
-  /** @param {GapCounter} gap  behind what is queued */
+  /** @param {GapCounter} gap  after what is queued */
   #pushGap (gap) {
     this.#push(this.#encodeOwn(gap.take()), null, performance.now())
     this.#gapCount++

@@ -21,10 +21,10 @@ class RecordQueue {
   #levels = new Array(COUNT_MIN).fill(null)
   /** @type {number[]} */
   #times = new Array(COUNT_MIN).fill(0)
-  /** Ordinals of the first record, and behind the last one. Batches that are put back make them negative. */
+  /** Ordinals of the first record, and after the last one. Batches that are put back make them negative. */
   #head = 0
   #end = 0
-  /** No record in front of this ordinal can be dropped. */
+  /** No record before this ordinal can be dropped. */
   #droppable = 0
   /** How many records wait, and their bytes. */
   count = 0

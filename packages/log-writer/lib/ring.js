@@ -1,6 +1,6 @@
 'use strict'
 // A ring of bytes in shared memory, with one thread that puts records in and one that takes them out. A record is in
-// the ring from the moment when `TAIL` moves behind it. A thread that is terminated before that leaves nothing of it.
+// the ring from the moment when `TAIL` moves after it. A thread that is terminated before that leaves nothing of it.
 
 const WORD_COUNT = 16
 /** Positions in the header, as 32-bit words. TAIL and HEAD count bytes, and wrap around. */
@@ -28,7 +28,7 @@ const OPEN = 0
 const CLOSING = 1
 const CLOSED = 2
 
-/** Numbers in the header, behind the words. Each has one thread that changes it. */
+/** Numbers in the header, after the words. Each has one thread that changes it. */
 const PUSHED = 0
 const TAKEN = 1
 const DIVERTED = 2
@@ -99,7 +99,7 @@ class Ring {
     return skipped > 0 ? 0 : at
   }
 
-  /** The position behind a frame. @type {(tail: number, at: number, size: number) => number} */
+  /** The position after a frame. @type {(tail: number, at: number, size: number) => number} */
   behind (tail, at, size) {
     const from = (tail & (this.size - 1)) >>> 0
     const skipped = at === from ? 0 : this.size - from
@@ -107,9 +107,9 @@ class Ring {
   }
 
   /**
-   * Takes the records in front of a position. Only the owner calls it.
+   * Takes the records before a position. Only the owner calls it.
    * @param {number} end  a TAIL
-   * @param {(bytes: Buffer, meta: number) => boolean} onFrame  gets memory of the ring; false stops behind this frame
+   * @param {(bytes: Buffer, meta: number) => boolean} onFrame  gets memory of the ring; false stops after this frame
    */
   take (end, onFrame) {
     let head = Atomics.load(this.words, HEAD)

@@ -110,7 +110,7 @@ class Connection {
   #drain (isLast = false) {
     const { ring } = this
     const { words } = ring
-    // What was dropped until now was dropped behind the records that are in the ring.
+    // What was dropped until now was dropped after the records that are in the ring.
     const gap = this.#seeDrops()
     const end = Atomics.load(words, TAIL)
     const isFound = end !== Atomics.load(words, HEAD)

@@ -393,7 +393,7 @@ class Log {
     Object.defineProperty(this, name, {
       value: (/** @type {any[]} */ ...args) => {
         const [first, second] = args.slice(argumentCount)
-        // The callback of `append` may stand behind its options.
+        // The callback of `append` may stand after its options.
         const hasOptions = typeof second === 'function' || (name === 'append' && typeof first === 'object' && first !== null)
         return this.#run(name, hasOptions ? second : first, async () => { throw err })
       }

@@ -27,7 +27,7 @@ const OWN_SIZE_MIN = 512 * 1024
  * @property {number} fromMs  no record is older, as far as clocks can be believed; -Infinity if that is unknown
  * @property {number} toMs  nor younger; Infinity if that is unknown
  * @property {number} size  of its files, in bytes
- * @property {SlotSegment | null} next  the one behind it in the slot; null if it is the newest one
+ * @property {SlotSegment | null} next  the one after it in the slot; null if it is the newest one
  *
  * @typedef {{ base: number, sinceMs: number }} Overdue
  */

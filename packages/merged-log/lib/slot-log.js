@@ -154,7 +154,7 @@ class Log {
   }
 
   /**
-   * Erases records of this slot, as `del` of a segmented log: by the seqs that `append` returned, or what stands behind
+   * Erases records of this slot, as `del` of a segmented log: by the seqs that `append` returned, or what stands after
    * the colon in those of `MergedLog`.
    * @type {(seqs: number | readonly number[], cb?: NodeCallback<void>) => any}
    */

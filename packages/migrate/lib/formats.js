@@ -26,7 +26,7 @@ class BlockWalk {
     this.frameCount = 0
     /** @type {Flaw | null} the first damage */
     this.flaw = null
-    /** @type {Found[]} undeleted records behind the damage */
+    /** @type {Found[]} undeleted records after the damage */
     this.rest = []
     /** @type {Flaw | null} what the end of the file cuts off */
     this.torn = null
@@ -127,7 +127,7 @@ function isBlockEnd (block, offset, blockSize) {
   return blockEnd.subarray(0, block.length - offset).equals(block.subarray(offset))
 }
 
-// Finds the frames behind a flaw backwards from the block's end, down to `limit`, because a package may append behind a
+// Finds the frames after a flaw backwards from the block's end, down to `limit`, because a package may append after a
 // write that was cut off. Repetitive data looks like frames at any place: if a frame could also end a byte or two
 // beside, none is believed. The result is in order.
 /** @type {(block: Buffer, limit: number, pointer: number | null) => Array<[start: number, end: number]>} */
@@ -193,7 +193,7 @@ function walkAppendOnlyBlock (block, blockSize) {
 function endBlock (walk, block, offset, blockSize) {
   if (!isAllZero(block, offset, block.length)) {
     // The size may be damaged, or the record may be empty: nothing tells which, and where the records continue.
-    const what = 'the mark of a block\'s end has bytes behind it: a damaged size, or records behind an empty one, which ' +
+    const what = 'the mark of a block\'s end has bytes after it: a damaged size, or records after an empty one, which ' +
       'async-append-only-log does not stream either'
     walk.flaw = { what, start: offset, end: block.length }
   } else if (block.length < blockSize) {

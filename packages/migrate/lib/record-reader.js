@@ -15,7 +15,7 @@ const BATCH_SIZE_MAX = 1024 * 1024
  * @typedef {ReturnType<typeof import('@millrace/offset-log').OffsetLog>} Log
  * @typedef {{ what: string, offset: number, size: number }} LostRange  bytes of the file
  * @typedef {{ seqs: number[], records: Buffer[] }} Batch  in order, perhaps empty; the receiver owns the records
- * @typedef {AsyncGenerator<Batch, void>} Batches  throws at damage, after the records in front of it
+ * @typedef {AsyncGenerator<Batch, void>} Batches  throws at damage, after the records before it
  */
 
 /** @type {Batch} */
@@ -196,7 +196,7 @@ function readLog ({ log, end: total, skipsDamage = false, blocks = null, overhea
     met.position = total
   }
 
-  /** In the offset framings, reading cannot continue behind damage. @type {(err: any) => void} */
+  /** In the offset framings, reading cannot continue after damage. @type {(err: any) => void} */
   function loseRest ({ message, offset = met.position }) {
     met.lost.add({ what: message, offset, size: Math.max(0, (blocks?.size.value ?? total) - offset) })
   }

@@ -11,7 +11,7 @@ const SCROLL_MARGIN = '600px'
 const TIMELINE_MS = 2000
 const at = (id) => document.getElementById(id)
 
-/** Loaded behind the first records: most of the page's code is its. */
+/** Loaded after the first records: most of the page's code is its. */
 let chart = null
 const state = { query: '', hasOlder: true, hasNewer: false, isLoading: false, end: undefined, damage: [], isEstimable: false, counted: null }
 /** What ends when the list is made anew. */
@@ -40,7 +40,7 @@ async function show ({ from } = {}) {
   await older()
 }
 
-/** Adds the next older records at the end of the list: those behind it, or those that a search finds. */
+/** Adds the next older records at the end of the list: those after it, or those that a search finds. */
 async function older () {
   const { signal } = session
   if (state.isLoading || !state.hasOlder) return

@@ -4,7 +4,7 @@
 // No other append may come between the decision and the append. But to decide may take reading the file, and appends
 // without a condition must not wait for that. So a decision takes the end of the log as it is now. It tests what waits
 // to be written, reads up to the end, and meanwhile is told of each further append (`note`). When it has read all, it
-// knows every record that is in front of it in the queue, and joins the queue in the same turn:
+// knows every record that is before it in the queue, and joins the queue in the same turn:
 //
 //     begin ──> reading ──> holds: appended
 //       ^          │ ├────> refused: a record that was read matches, or the log ends before `since`

@@ -313,7 +313,7 @@ class Appender {
   }
 
   /**
-   * Appends before it returns, behind all earlier appends. It takes a third of the time of `append` and `flushNow`.
+   * Appends before it returns, after all earlier appends. It takes a third of the time of `append` and `flushNow`.
    * @param {Buffer[]} records  at least one
    * @param {number} dataSize  of the records together, in bytes
    * @param {boolean} isSynced  whether to sync too

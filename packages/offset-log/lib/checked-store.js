@@ -79,17 +79,17 @@ class CheckedStore {
     this.epoch = head.slot?.epoch ?? 0
     this.reservation = new SeqReservation(head, ['intact', 'unsynced'].includes(file.blocks.past))
     /**
-     * Where positions were skipped, behind unclean ends.
+     * Where positions were skipped, after unclean ends.
      * @type {Array<{ start: number, position: number, shift: number }>}
      */
     this._skipped = []
     /** Where the last written commit ends. @type {Tail} */
     this.tail = { end: HEAD_SIZE, shift: this.rules.shift, chainCrc: header.salt }
-    /** Physical position behind the last readable commit. */
+    /** Physical position after the last readable commit. */
     this.end = HEAD_SIZE
-    /** Logical position behind the last readable record. */
+    /** Logical position after the last readable record. */
     this.logEnd = 0
-    /** What should lie behind the file's end but is missing. @type {Damage | null} */
+    /** What should lie after the file's end but is missing. @type {Damage | null} */
     this.missing = null
     /** Seq of the last written record that is not deleted, -1 if none. */
     this.last = -1
@@ -124,7 +124,7 @@ class CheckedStore {
   /** Logical position where the next commit begins. */
   get nextPosition () {
     const { reservation, tail } = this
-    return tail.end + tail.shift + (reservation.isBehindLoss ? reservation.sizeToSkip(tail) : 0)
+    return tail.end + tail.shift + (reservation.isAfterLoss ? reservation.sizeToSkip(tail) : 0)
   }
 
   /** How many bytes can still be appended. */
@@ -144,10 +144,10 @@ class CheckedStore {
    */
   frame (group, target) {
     const { tail, epoch, rules: { salt }, nextPosition } = this
-    const { isBehindLoss } = this.reservation
+    const { isAfterLoss } = this.reservation
     const shift = nextPosition - tail.end
     const durable = this.checkpoints.durableEnd + shift
-    const writer = { salt, epoch, durable, isBehindLoss }
+    const writer = { salt, epoch, durable, isAfterLoss }
     if (this.words === null) return packCommit(group, { ...tail, shift }, writer, target)
     const { packed, words } = this.words.pack(group, nextPosition)
     return Object.assign(packCommit(packed, { ...tail, shift }, writer, target), { words })
@@ -156,7 +156,7 @@ class CheckedStore {
   /** @param {Framed} framed  was written to the file */
   noteWritten ({ tail, seq, words }) {
     if (words) this.words?.noteWritten(words)
-    if (this.reservation.isBehindLoss) {
+    if (this.reservation.isAfterLoss) {
       this.noteSkipped(this.tail, tail.shift)
       this.reservation.noteSkipped()
     }
@@ -178,14 +178,14 @@ class CheckedStore {
 
   /**
    * Notes that positions were skipped.
-   * @param {{ end: number, shift: number }} tail  in front of the skipped positions
-   * @param {number} shift  behind them
+   * @param {{ end: number, shift: number }} tail  before the skipped positions
+   * @param {number} shift  after them
    */
   noteSkipped ({ end, shift: before }, shift) {
     this._skipped.push({ start: end, position: end + shift, shift: before })
   }
 
-  /** Whether any positions were skipped, even only behind the last record. */
+  /** Whether any positions were skipped, even only after the last record. */
   get hasSkippedSeqs () {
     return this.tail.shift !== this.rules.shift
   }
@@ -204,7 +204,7 @@ class CheckedStore {
 
   /**
    * Where a reader begins if positions were skipped. A page from before a recovery may then seem to be the right one.
-   * The reader can tell, because that page does not follow the page in front of it.
+   * The reader can tell, because that page does not follow the page before it.
    * @param {number} pageStart
    */
   pageBefore (pageStart) {

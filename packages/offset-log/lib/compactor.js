@@ -113,7 +113,7 @@ class Repacking {
     }
   }
 
-  /** @param {number} seq  losses in front of it are packed */
+  /** @param {number} seq  losses before it are packed */
   #packLosses (seq) {
     for (let [loss] = this.#losses; loss && loss.position < seq; [loss] = this.#losses) {
       this.#repacker.skipSeqs(loss.end, loss.position)

@@ -255,8 +255,8 @@ class Durability {
   }
 
   /**
-   * With `fsync: 'interval'`, frequent syncs get what all syncs get with 'always': room behind the end, and few slots.
-   * The next chunk says how far the file was durable; behind the last one, the timer writes a slot.
+   * With `fsync: 'interval'`, frequent syncs get what all syncs get with 'always': room after the end, and few slots.
+   * The next chunk says how far the file was durable; after the last one, the timer writes a slot.
    * @param {number} end  of what the sync that begins now covers
    * @returns {boolean}  whether they are frequent
    */

@@ -169,7 +169,7 @@ function ignoreBad (run, otherwise) {
 
 /** A run of a store's reader, unpacked and without words records. */
 class UnpackedRun extends RecordRun {
-  /** Why the record behind these cannot be read. @type {LogError | null} */
+  /** Why the record after these cannot be read. @type {LogError | null} */
   failure = null
   #output = { bytes: Buffer.alloc(0), end: 0 }
   /** Whether somebody may keep the bytes of the output. */

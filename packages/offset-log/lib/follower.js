@@ -316,7 +316,7 @@ class Follower {
       else replacement.fail(err, (cb) => this.refresh((err) => cb(err ?? this.#stillFailed())))
       throw err
     }
-    // Records appended just before the replacement lie in front of the new file's end, so `follow` does not report
+    // Records appended just before the replacement lie before the new file's end, so `follow` does not report
     // them. Before anyone reads them, `since` must have reached them.
     file.writtenSince = Math.max(file.writtenSince, file.store.last)
     this.#tell({ since: file.writtenSince, durable: file.store.durableLast })

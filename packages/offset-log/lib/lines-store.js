@@ -27,7 +27,7 @@ class LinesStore extends PlainStore {
     super(file, 'lines')
     this.isLines = /** @type {const} */ (true)
     this.supports = { atomicBatch: true, onCorrupt: true, compact: false, del: false, uniqueSeqs: false }
-    /** Where the first line begins: behind a byte-order mark. */
+    /** Where the first line begins: after a byte-order mark. */
     this.start = start
     /** Whether the last line has no line break yet. The next append writes it. */
     this.isUnbroken = false

@@ -151,7 +151,7 @@ function parseCount (name, highWaterMark) {
 }
 
 /**
- * Appends all items together. If one item cannot be appended, appends those before it and none behind it.
+ * Appends all items together. If one item cannot be appended, appends those before it and none after it.
  * @param {Log} log
  * @param {unknown[]} items  each a value, or an array of them as a batch
  * @param {Done} cb

@@ -256,7 +256,7 @@ class Sink {
     return store.end + store.writeSizeMax(this.pendingSize + size + count * store.frameOverhead)
   }
 
-  /** Removes the zeros that are reserved behind the records, if that takes no waiting. */
+  /** Removes the zeros that are reserved after the records, if that takes no waiting. */
   trimNow () {
     const { blocks } = this.#file
     if (blocks.isIdle && blocks.canWriteNow) blocks.trimNow()

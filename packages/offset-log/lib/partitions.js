@@ -59,7 +59,7 @@ function parsePlaces (count) {
 }
 
 /**
- * Where the last range ends: at the end of the log, or behind what the file lacks there. Nothing can be appended then.
+ * Where the last range ends: at the end of the log, or after what the file lacks there. Nothing can be appended then.
  * @type {(file: LogFile, end: number) => number}
  */
 function stopOf ({ store }, end) {
@@ -124,7 +124,7 @@ async function findOnPages (file, end, targets) {
 }
 
 /**
- * The first record at or behind a position in the file.
+ * The first record at or after a position in the file.
  * @type {(file: LogFile, end: number, target: number) => Promise<Start | null>}
  */
 async function findStart (file, end, target) {

@@ -32,11 +32,11 @@ class PlainStore {
     /** Always -1: these files do not say how far they are durable. */
     this.durableLast = -1
     this.last = -1
-    /** Damage behind the end. @type {Error | null} */
+    /** Damage after the end. @type {Error | null} */
     this.damage = null
-    /** Position behind the last readable record. */
+    /** Position after the last readable record. */
     this.end = 0
-    /** Position behind the last written record. */
+    /** Position after the last written record. */
     this.writtenEnd = 0
     /** @type {NoCheckpoints | import('./append/lines-checkpoints').LinesCheckpoints} */
     this.checkpoints = new NoCheckpoints(this)

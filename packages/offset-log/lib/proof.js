@@ -5,7 +5,7 @@
 //
 // A log that can, proves everything up to the place: read/prove-record.js says what that takes of a file. The points,
 // checksums of the last records, only count where it cannot: in an offset framing, in a log that is none of this suite,
-// behind a compaction or damage, and for a place that an earlier version has saved.
+// after a compaction or damage, and for a place that an earlier version has saved.
 
 const { crc32 } = require('@millrace/framing')
 
@@ -61,7 +61,7 @@ async function readPoints (log, cursor) {
 }
 
 /**
- * The place of a reader, to be saved with what it has read. It may lie behind what is durable.
+ * The place of a reader, to be saved with what it has read. It may lie after what is durable.
  * @type {(log: any, cursor: number) => Promise<Place>} `log`: loaded
  */
 async function provePlace (log, cursor) {
@@ -104,7 +104,7 @@ async function comparePoints (log, { cursor, points }, hasIds) {
 }
 
 /**
- * A number that stands for a record and all before it, in the same file. A log of several files has others behind those
+ * A number that stands for a record and all before it, in the same file. A log of several files has others after those
  * that it had.
  * @type {(log: any, seq: number) => Promise<number | null>} `log`: loaded. Null if it cannot prove it
  */

@@ -140,7 +140,7 @@ class RecordStream {
     if (this.#left === 0 || this.#reading === null) return cb(null)
     const { from, stop, reverse, live, old, limit, where, skipsDamage, skipsRetained, signal } = this.#range
     // A reversed stream leaves out what was appended since its creation. For the others `stop` stays: a reader that
-    // is stopped at the end of the log would not report damage behind it.
+    // is stopped at the end of the log would not report damage after it.
     const isEarlier = reverse && this.#file.store.logEnd > this.#begunAt
     const open = this.#file.openRange ?? openRange
     // A spread would take as long as to read a record: the engine copies objects with such numbers slowly.

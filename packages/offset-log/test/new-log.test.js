@@ -16,14 +16,14 @@ function describe (log) {
   const { store, logEnd: end, writtenSince } = log._file
   const { checkpoints, reservation } = store
   const { durableEnd, needsCleanUp, isClean, isFinished } = checkpoints
-  const { isBehindLoss, isTakenOver, isMarkedIntact } = reservation
+  const { isAfterLoss, isTakenOver, isMarkedIntact } = reservation
   return {
     end,
     writtenSince,
     store: NAMES.map((name) => store[name]),
     tail: { ...store.tail, chainCrc: 'random' },
     checkpoints: { durableEnd, needsCleanUp, isClean, isFinished },
-    reservation: { isBehindLoss, isTakenOver, isMarkedIntact },
+    reservation: { isAfterLoss, isTakenOver, isMarkedIntact },
     supports: log.supports,
     recovery: log.recovery,
     since: log.since.value,

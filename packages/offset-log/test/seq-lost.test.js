@@ -192,7 +192,7 @@ tape('seqs: a clean end leaves nothing out, in every mode', async (t) => {
     }
     const { slot, chunks } = decodeLog(disk.read(FILE))
     t.equal(slot.reservedEnd, 0)
-    t.ok(chunks.every(({ isBehindLoss }) => !isBehindLoss))
+    t.ok(chunks.every(({ isAfterLoss }) => !isAfterLoss))
   }
 })
 

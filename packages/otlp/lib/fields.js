@@ -6,7 +6,7 @@
 const WIRE = Object.freeze({ varint: 0, fixed64: 1, sized: 2, groupBegin: 3, groupEnd: 4, fixed32: 5 })
 
 /**
- * What stands in front of a value: its field and its wire type.
+ * What stands before a value: its field and its wire type.
  * @template {string} Name
  * @param {Record<Name, [number, keyof typeof WIRE]>} fields
  * @returns {Readonly<Record<Name, number>>}

@@ -67,7 +67,7 @@ class JsonCutter {
   #hasList = [false, false, false]
   /** Of each level, the values that are wanted. @type {Array<Record<string, Buffer>>} */
   #values = [{}, {}, {}]
-  /** Bytes in front of the chunk. */
+  /** Bytes before the chunk. */
   #offset = 0
   /** What the part at hand is for, where it begins in the chunk, and what came of it before. */
   #want = NOTHING

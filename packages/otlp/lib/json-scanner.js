@@ -9,7 +9,7 @@ const [COMMA, COLON, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = Buf
 const [QUOTE, BACKSLASH, ZERO, SPACE, NEWLINE, RETURN, TAB] = Buffer.from('"\\0 \n\r\t')
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const NUMBER_LENGTH_MAX = 30
-/** Behind a value. */
+/** After a value. */
 const IS_END = tableOf((byte) => [COMMA, CLOSE_BRACE, CLOSE_BRACKET].includes(byte))
 const IS_NUMERIC = tableOf((byte) => '+-.0123456789Ee'.includes(String.fromCharCode(byte)))
 const IS_DIGIT = tableOf((byte) => byte >= ZERO && byte < ZERO + 10)

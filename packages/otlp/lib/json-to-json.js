@@ -58,7 +58,7 @@ class JsonTranscoder {
   }
 
   /**
-   * Writes the members of a log record, each with a comma behind it.
+   * Writes the members of a log record, each with a comma after it.
    * @type {(from: number, to: number) => boolean}  false: it is not in the form that senders use; nothing is written
    */
   writeRecord (from, to) {
@@ -140,7 +140,7 @@ class JsonTranscoder {
     scanner.pass(CLOSE_BRACKET)
   }
 
-  /** Writes its members, each with a comma behind it. */
+  /** Writes its members, each with a comma after it. */
   #passRecord () {
     const scanner = this.#scanner
     scanner.pass(OPEN_BRACE)
@@ -165,7 +165,7 @@ class JsonTranscoder {
     this.#scanner.passValue()
   }
 
-  /** The index of the field that comes next, probably this one or one behind it. @param {number} next */
+  /** The index of the field that comes next, probably this one or one after it. @param {number} next */
   #passFieldName (next) {
     const scanner = this.#scanner
     for (let index = next; index < FIELDS.length; index++) if (scanner.passIfName(FIELDS[index].text)) return index

@@ -75,7 +75,7 @@ class JsonWriter {
     this.at += this.bytes.write(text, this.at)
   }
 
-  /** The members of an object, each with a comma behind it. @param {string} object  JSON text */
+  /** The members of an object, each with a comma after it. @param {string} object  JSON text */
   members (object) {
     if (object === '{}') return
     this.rawText(object.slice(1, -1))

@@ -133,7 +133,7 @@ function isNewKey (bytes, from, to, keys) {
 let lastSeconds = -1
 let lastText = ''
 
-/** The text of a time up to its seconds, with the point behind them. @param {number} seconds */
+/** The text of a time up to its seconds, with the point after them. @param {number} seconds */
 function showSeconds (seconds) {
   if (seconds !== lastSeconds) {
     lastText = new Date(seconds * 1000).toISOString().slice(0, SECONDS_LENGTH)

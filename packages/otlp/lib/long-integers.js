@@ -40,7 +40,7 @@ function quoteLongIntegers (text) {
   return quoted
 }
 
-/** @type {(text: string, at: number) => number} the position behind the string that begins at `at` */
+/** @type {(text: string, at: number) => number} the position after the string that begins at `at` */
 function endOfString (text, at) {
   for (let end = at; end < text.length;) {
     end = text.indexOf('"', end + 1)

@@ -58,7 +58,7 @@ class ProtobufCutter {
   #level = 0
   /** Where the messages that are open end. */
   #ends = [Infinity, 0, 0]
-  /** Bytes in front of the chunk. */
+  /** Bytes before the chunk. */
   #offset = 0
   /** The number at hand: its lower and its upper 32 bits, and how many bits it has so far. */
   #low = 0

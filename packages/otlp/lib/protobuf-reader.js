@@ -16,7 +16,7 @@ const UINT32 = 2 ** 32
 
 class ProtobufReader {
   at = 0
-  /** Bytes of the request in front of these. */
+  /** Bytes of the request before these. */
   offset = 0
   /** Of the number that was read last: its lower and its upper 32 bits, unsigned. */
   low = 0
@@ -150,7 +150,7 @@ class ProtobufReader {
     return to
   }
 
-  /** Text, bytes or a message. @param {number} end @returns {number} where its bytes begin; `at` is behind them */
+  /** Text, bytes or a message. @param {number} end @returns {number} where its bytes begin; `at` is after them */
   readSized (end) {
     this.readVarint(end)
     const { at } = this

@@ -15,7 +15,7 @@ const { readLogRecord } = require('./read-protobuf')
  */
 
 /**
- * Writes the members of the record's object, each with a comma behind it.
+ * Writes the members of the record's object, each with a comma after it.
  * @type {(reader: ProtobufReader, end: number, writer: JsonWriter) => void}
  */
 function writeMembers (reader, end, writer) {

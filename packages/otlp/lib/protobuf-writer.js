@@ -1,5 +1,5 @@
 'use strict'
-// Writes the parts of a protobuf message behind each other, into memory that grows.
+// Writes the parts of a protobuf message after each other, into memory that grows.
 
 const { misuse } = require('@millrace/errors')
 

@@ -14,7 +14,7 @@ const { readGroups } = require('./read-protobuf')
 
 /**
  * @typedef {{ bytes?: Buffer | undefined, begin: number, end: number }} Range  the members of a record in bytes, or in
- *   the writer, each with a comma behind it
+ *   the writer, each with a comma after it
  * @typedef {import('./log-record').Group<Range>} RangeGroup
  *
  * @typedef {object} JsonLimits
@@ -27,8 +27,8 @@ const { readGroups } = require('./read-protobuf')
 /**
  * @typedef {object} Part  a group
  * @property {Range[]} records
- * @property {Buffer} head  in front of each
- * @property {Buffer} tail  behind each
+ * @property {Buffer} head  before each
+ * @property {Buffer} tail  after each
  * @property {number} surplus
  */
 
@@ -115,7 +115,7 @@ function writeFromObjects (bytes, countMax) {
 }
 
 /**
- * What stands behind the members of each record in a group. `surplus`: bytes at their end that go.
+ * What stands after the members of each record in a group. `surplus`: bytes at their end that go.
  * @type {(group: RangeGroup, after: string) => { tail: Buffer, surplus: number }}
  */
 function tailOf ({ resource, scope }, after) {

@@ -24,7 +24,7 @@ const ELSEWHERE = {
   'the options of pino': ['name', 'base', 'timestamp', 'formatters', 'serializers', 'customLevels', 'useOnlyCustomLevels', 'mixin',
     'messageKey', 'errorKey', 'nestedKey', 'hooks', 'transport', 'msgPrefix', 'depthLimit', 'edgeLimit', 'enabled', 'safe', 'crlf']
 }
-/** The folder can be opened again at once: a new segment lies behind what cannot be written. */
+/** The folder can be opened again at once: a new segment lies after what cannot be written. */
 const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UNDONE', 'ERR_LOG_READ_ONLY',
   'ERR_LOG_CORRUPT', 'ERR_LOG_FULL'])
 

@@ -1,5 +1,5 @@
 'use strict'
-// Finds where whole frames continue behind a frame that contradicts itself. A frame's end field says its own position,
+// Finds where whole frames continue after a frame that contradicts itself. A frame's end field says its own position,
 // which bytes rarely do by chance, so the search needs little more than one look at each byte.
 // If the two sizes of such a frame agree too, it counts as whole: a good record between two damaged ones has no whole
 // frame beside it.
@@ -33,7 +33,7 @@ class FrameSearch {
    * @param {OffsetFraming} framing
    * @param {number} from  start of a frame that is not whole
    * @param {number} fileSize
-   * @param {number} earlier  start of the frame in front that was not whole either; NOWHERE if there was none
+   * @param {number} earlier  start of the frame before that was not whole either; NOWHERE if there was none
    * @param {SpanReader} window  continues from what it holds, so that many searches read no byte twice
    */
   constructor (blocks, framing, from, fileSize, earlier, window) {
@@ -61,7 +61,7 @@ class FrameSearch {
     return null
   }
 
-  /** @returns {boolean}  whether the bytes in front of the position where the search stopped name it */
+  /** @returns {boolean}  whether the bytes before the position where the search stopped name it */
   #findEnd () {
     const framing = this.#framing
     const { buffer, view, start: base, end } = this.#window
@@ -81,7 +81,7 @@ class FrameSearch {
     return false
   }
 
-  // The bytes in front of `end` name it. Null if no frame ends there.
+  // The bytes before `end` name it. Null if no frame ends there.
   /** @type {(end: number) => Promise<Place | null>} */
   async #findFrameBefore (end) {
     const { overhead, trailerSize } = this.#framing
@@ -108,7 +108,7 @@ class FrameSearch {
     return (await readBytes(this.#blocks, start, FRAME_HEAD_SIZE)).readUInt32BE(0)
   }
 
-  /** Whether a frame ends there, by the bytes in front. @type {(start: number) => Promise<boolean>} */
+  /** Whether a frame ends there, by the bytes before. @type {(start: number) => Promise<boolean>} */
   async #isPreceded (start) {
     const { endSize } = this.#framing
     return this.#framing.isEndIn(await readBytes(this.#blocks, start - endSize, endSize), start)
@@ -132,7 +132,7 @@ async function isFrameAt (blocks, framing, start, fileSize) {
   return end <= fileSize && isFrameEnd(blocks, framing, size, end)
 }
 
-// Whether a frame of a record of this size ends there, by the bytes in front.
+// Whether a frame of a record of this size ends there, by the bytes before.
 /** @type {(blocks: BlockFile, framing: OffsetFraming, size: number, end: number) => Promise<boolean>} */
 async function isFrameEnd (blocks, framing, size, end) {
   const trailer = await readBytes(blocks, end - framing.trailerSize, framing.trailerSize)
@@ -140,7 +140,7 @@ async function isFrameEnd (blocks, framing, size, end) {
 }
 
 /**
- * Searches behind `from`, the start of a frame that is not whole; `earlier` is that of the one before it, or NOWHERE.
+ * Searches after `from`, the start of a frame that is not whole; `earlier` is that of the one before it, or NOWHERE.
  * @param {BlockFile} blocks
  * @param {OffsetFraming} framing
  * @param {number} from

@@ -55,7 +55,7 @@ class OffsetSurvey {
     since: -1
   }
 
-  /** The counts in front of the last damage. */
+  /** The counts before the last damage. */
   #countsBefore = { ...this.counts }
 
   /**
@@ -131,7 +131,7 @@ class OffsetSurvey {
     this.#keep(frameEnd, await isZeroRange(blocks, dataStart, dataStart + size))
   }
 
-  /** The next frame contradicts itself. If whole frames are behind it, it is damaged; if not, the log may end here. */
+  /** The next frame contradicts itself. If whole frames are after it, it is damaged; if not, the log may end here. */
   async #passContradiction () {
     const { end: start } = this
     if (this.#confirmed !== start && this.#pausesLeft > 0) {
@@ -211,7 +211,7 @@ class OffsetSurvey {
     this.#keep(frameEnd, isDeleted)
   }
 
-  // Puts deleted records in place of what is lost, so that what comes behind keeps its place.
+  // Puts deleted records in place of what is lost, so that what comes after keeps its place.
   /** @type {(end: number) => void} */
   #replace (end) {
     this.#copyTo(this.end)

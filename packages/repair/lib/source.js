@@ -69,7 +69,7 @@ async function withSource (path, { framing, storage }, run) {
 }
 
 /**
- * Tells the framing by the file's beginning or, if that is lost, by what lies behind.
+ * Tells the framing by the file's beginning or, if that is lost, by what lies after.
  * @param {BlockFileHandle} blocks
  * @param {string | undefined} known
  * @param {import('@millrace/block-file').Storage | undefined} storage

@@ -269,7 +269,7 @@ class Appending {
     await sink.sync()
     await this.#retention.makeRoom()
     await this.#removeLeft()
-    const name = nameAt(this.#nextBase = this.#baseBehind(before), options)
+    const name = nameAt(this.#nextBase = this.#baseAfter(before), options)
     /** @type {any} */
     let log = null
     try {
@@ -308,7 +308,7 @@ class Appending {
   }
 
   /** @param {Segment} before @returns {number} the base of the next segment */
-  #baseBehind (before) {
+  #baseAfter (before) {
     const base = before.base + sourceOf(before).reservedEnd + SLACK
     if (base <= BASE_MAX) return base
     const { folder } = this.#core
@@ -316,7 +316,7 @@ class Appending {
   }
 
   /** @type {(before: Segment, open: (name: SegmentName) => any, name?: SegmentName) => void} `before` is durable */
-  #beginNext (before, open, name = nameAt(this.#baseBehind(before), this.#core.options)) {
+  #beginNext (before, open, name = nameAt(this.#baseAfter(before), this.#core.options)) {
     const { segments } = this.#core
     const source = sourceOf(before)
     const sink = sinkOf(before)
@@ -450,7 +450,7 @@ class Appending {
    */
   hasUnread (isMatch) {
     const isWaiting = this.#queue.some(({ records }) => [records].flat().some(isMatch))
-    // The segments in front of the newest one are durable.
+    // The segments before the newest one are durable.
     return isWaiting || sinkOf(this.#core.segments.last).hasUnread(isMatch)
   }
 

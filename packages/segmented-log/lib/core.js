@@ -40,7 +40,7 @@ class Core {
     /** @type {import('@millrace/flow').Obz<number>} */
     this.durable = createObservable()
     this.lifecycle = new Lifecycle((name) => errors.closedError(name, folder))
-    /** The seq of the last record in front of the newest segment; -1 if there is none. */
+    /** The seq of the last record before the newest segment; -1 if there is none. */
     this.sinceBefore = -1
     /** @type {import('@millrace/offset-log/composing').ComposedFile} */
     this.file = composeFile({
@@ -211,7 +211,7 @@ class Core {
     const stops = [
       this.#activeSource.whenRecordsMayDiffer(() => segments.onReplaced(segment)),
       log.since((/** @type {number} */ seq) => { if (seq !== -1) this.#show(segment.base + seq) }),
-      // What lies in front of the newest segment is durable.
+      // What lies before the newest segment is durable.
       log.durable((/** @type {number} */ seq) => {
         const shown = seq === -1 ? this.sinceBefore : segment.base + seq
         if (since.value !== undefined && shown !== durable.value) durable.set(Math.min(shown, since.value))

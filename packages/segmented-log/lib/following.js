@@ -7,7 +7,7 @@ const { FolderWatch } = require('@millrace/block-file')
 const { Turns } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { errors } = require('@millrace/offset-log/composing')
-const { BROKEN_CODES, list, readySegment, standBehind } = require('./opening')
+const { BROKEN_CODES, list, readySegment, standInAfter } = require('./opening')
 
 /**
  * @typedef {import('./names').SegmentName} SegmentName
@@ -62,7 +62,7 @@ class Following {
     const { segments: found, kept } = listing
     const first = found.findIndex(({ base }) => base >= lastFile.base)
     if (first === -1) return this.#tell(failure || removedError(lastFile.path))
-    // Records that were appended behind the last look may have been dropped already.
+    // Records that were appended after the last look may have been dropped already.
     if (found[first].base > lastFile.base || kept.has(lastFile.name)) last.isOvertaken = true
     for (const name of found.slice(first)) {
       if (name.base > segments.lastFile.base) await this.#continueIn(name, found)
@@ -111,7 +111,7 @@ class Following {
       await readySegment(log, options.active)
     } catch (/** @type {any} */ err) {
       if (err.code === 'ENOENT' || !BROKEN_CODES.has(err.code)) throw err
-      return this.#standBehind(name, found)
+      return this.#standInAfter(name, found)
     }
     if (this.#isClosed) return log.close()
     const before = segments.dropStandIn()
@@ -119,10 +119,10 @@ class Following {
   }
 
   /** The segment cannot be opened. @type {(name: SegmentName, found: SegmentName[]) => Promise<void>} */
-  async #standBehind (name, found) {
+  async #standInAfter (name, found) {
     const { folder, segments, options } = this.#core
     const known = found.slice(0, found.indexOf(name) + 1)
-    const { segments: names, log, logOptions } = await standBehind(folder, options, known)
+    const { segments: names, log, logOptions } = await standInAfter(folder, options, known)
     if (this.#isClosed) return log.close()
     const before = segments.dropStandIn()
     const broken = segments.add(name)

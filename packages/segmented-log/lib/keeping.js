@@ -67,7 +67,7 @@ function parseKeep (given, limits, codec) {
 /**
  * Leaves only the chosen records of a segment. Reads go on meanwhile. Call it in a turn of the core.
  * @param {Core} core
- * @param {Segment} segment  sealed, with another one behind it
+ * @param {Segment} segment  sealed, with another one after it
  * @param {() => void} check  called again and again; throws to end the call
  * @returns {Promise<boolean>}  false if none is chosen: then nothing was changed
  */

@@ -10,7 +10,7 @@ const { framingOf } = require('./names')
  * still append to the one before.
  */
 const SLACK = 2 ** 26
-/** Behind a damaged segment, more seqs are skipped than any record can have had that was shown and is lost. */
+/** After a damaged segment, more seqs are skipped than any record can have had that was shown and is lost. */
 const DAMAGE_DISTANCE = 2 ** 33
 
 /**
@@ -26,12 +26,12 @@ const DAMAGE_DISTANCE = 2 ** 33
  */
 
 /**
- * How many bytes a segment had that its file has not; with SLACK or more, segments behind it are missing too.
+ * How many bytes a segment had that its file has not; with SLACK or more, segments after it are missing too.
  * @type {(base: number, source: Pick<Source, 'reservedEnd'>, nextBase: number) => number} 0 if none
  */
 function countMissing (base, { reservedEnd }, nextBase) {
   const distance = nextBase - SLACK - (base + reservedEnd)
-  // Behind a newest segment that was damaged, the next one began far away.
+  // After a newest segment that was damaged, the next one began far away.
   return distance >= DAMAGE_DISTANCE ? 0 : Math.max(0, distance)
 }
 
@@ -49,7 +49,7 @@ function lacksEnd ({ base, next }, source) {
  * @returns {Missing | null}
  */
 function findMissing ({ base, next, path, name, log, logOptions, keptUntilMs }, source, { wholeFrom }) {
-  // Nothing is behind a stand-in but what its writer has made since.
+  // Nothing is after a stand-in but what its writer has made since.
   if (next === null || logOptions !== null || keptUntilMs !== null || base < wholeFrom) return null
   if (log?.recovery?.damage.length > 0) return null
   const count = countMissing(base, source, next.base)
@@ -81,7 +81,7 @@ function sizeBetween (base, next) {
 function lostError ({ base, next, path }, { end, reservedEnd }, seq) {
   if (next === null || seq <= base + end || seq >= next.base) return null
   if (seq > Math.max(next.base - SLACK, base + reservedEnd)) return null
-  return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + end} to ${seq} were lost behind ${path} in a power cut. Rebuild views and ` +
+  return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + end} to ${seq} were lost after ${path} in a power cut. Rebuild views and ` +
     'indexes that saw them, from the first record on', { offset: seq, path })
 }
 

@@ -87,7 +87,7 @@ function formatTime (ms) {
   return new Date(Math.min(Math.max(0, ms), TIME_MAX)).toISOString().replace(/[-:.]/g, '')
 }
 
-/** @param {string} name  has such a time behind a hyphen */
+/** @param {string} name  has such a time after a hyphen */
 function timeIn (name) {
   const [year, month, day, hour, minute, second, ms] = (TIME.exec(name) ?? []).slice(1).map(Number)
   return Date.UTC(year, month - 1, day, hour, minute, second, ms)

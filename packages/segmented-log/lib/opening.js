@@ -140,7 +140,8 @@ async function openForReading (folder, options) {
       // The writer may have dropped it.
       if (code === 'ENOENT' && attempt < ATTEMPT_COUNT_MAX) continue
       if (code === 'ENOENT' || !BROKEN_CODES.has(code)) throw err
-      return { ...await standBehind(folder, options, segments), kept, recovery: recoveryOf(/** @type {Error} */ (err)) }
+      const recovery = recoveryOf(/** @type {Error} */ (err))
+      return { ...await standInAfter(folder, options, segments), kept, recovery }
     }
   }
 }
@@ -150,7 +151,7 @@ async function openForReading (folder, options) {
  * @type {(folder: string, options: Options, segments: SegmentName[]) =>
  *   Promise<{ segments: SegmentName[], log: any, logOptions: object }>}
  */
-async function standBehind (folder, options, segments) {
+async function standInAfter (folder, options, segments) {
   const { size, logOptions } = await createStandIn(folder, options, segments)
   const next = nameAt(segments[segments.length - 1].base + size + SLACK, options)
   const log = OffsetLog(path.join(folder, next.name), logOptions)
@@ -180,7 +181,7 @@ async function openForWriting (folder, options) {
     await readySegment(log, options.active)
   } catch (err) {
     if (isNew || !BROKEN_CODES.has(/** @type {any} */ (err).code)) throw err
-    return beginBehind(folder, options, listing, /** @type {Error} */ (err))
+    return beginAfter(folder, options, listing, /** @type {Error} */ (err))
   }
   return settle(folder, options, listing, log)
 }
@@ -200,11 +201,11 @@ async function findLostId (folder, options, { segments, beside }) {
 }
 
 /**
- * The newest segment cannot be opened. It stays as it is, and another one is made behind it, with seqs that no record
+ * The newest segment cannot be opened. It stays as it is, and another one is made after it, with seqs that no record
  * in it can have had.
  * @type {(folder: string, options: Options, listing: Listing, err: Error) => Promise<Opened>}
  */
-async function beginBehind (folder, options, listing, err) {
+async function beginAfter (folder, options, listing, err) {
   await finishKept(folder, options, listing)
   await cleanUp(folder, options, listing)
   const { segments, kept } = listing
@@ -258,7 +259,7 @@ function checkBases (folder, segments) {
 
 /**
  * Cleans up. If the newest segment is damaged or compressed, or has only chosen records, it takes no appends, so
- * another one is made behind it. The latter two are the newest only if somebody has removed those behind them.
+ * another one is made after it. The latter two are the newest only if somebody has removed those after them.
  * @type {(folder: string, options: Options, listing: Listing, log: any) => Promise<Opened>}
  */
 async function settle (folder, options, listing, log) {
@@ -426,7 +427,7 @@ exports.SUMS = SUMS
 exports.BROKEN_CODES = BROKEN_CODES
 exports.openFolder = openFolder
 exports.readySegment = readySegment
-exports.standBehind = standBehind
+exports.standInAfter = standInAfter
 exports.list = list
 exports.listSegments = listSegments
 exports.nameAt = nameAt

@@ -25,7 +25,7 @@ const OPEN_SEGMENTS = 128
 /** A quota is divided into at least so many segments, so that one drop does not take much of the log. */
 const SEGMENTS_PER_QUOTA = 8
 const SEGMENTS_PER_QUOTA_MIN = 4
-/** A segment without records takes 32 KiB, and a writer may reserve 64 KiB behind its end. */
+/** A segment without records takes 32 KiB, and a writer may reserve 64 KiB after its end. */
 const QUOTA_MIN = 1024 * 1024
 
 /** Options that every segment gets as they are. */

@@ -1,5 +1,5 @@
 'use strict'
-// What proves that the log is the one that was read up to a seq. A segment is made behind those that there are, and has
+// What proves that the log is the one that was read up to a seq. A segment is made after those that there are, and has
 // the time of that in its name: the one with the seq proves those before it, too. But any program can change a text. So
 // each segment of lines counts, unless it is compressed already: nobody edits those.
 

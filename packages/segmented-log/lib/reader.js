@@ -71,13 +71,13 @@ class SegmentedReader {
   #innerRun = null
   /** The version of a file that was looked up. @type {object | null} */
   #confirmed = null
-  /** Where every record was there when the reader began; it began at or behind this seq, or where the log begins. */
+  /** Where every record was there when the reader began; it began at or after this seq, or where the log begins. */
   #wholeFrom
   /** What was lost in the readers before `#inner`. */
   #lostBefore = { count: 0, size: 0 }
-  /** What is missing behind `#segment`. @type {import('./missing').Missing | null} */
+  /** What is missing after `#segment`. @type {import('./missing').Missing | null} */
   #missing = null
-  /** Segments that are lost, or have lost those behind them. @type {Set<Segment>} */
+  /** Segments that are lost, or have lost those after them. @type {Set<Segment>} */
   #lostSegments = new Set()
   #within
 
@@ -210,7 +210,7 @@ class SegmentedReader {
     this.#inner = null
     const missing = findMissing(segment, source, this.#segments)
     this.#missing = missing
-    // A reader that comes from the front meets them behind the records of this segment.
+    // A reader that comes from the front meets them after the records of this segment.
     const isNext = missing !== null && (this.#range.reverse ? stop > missing.from : from >= missing.from)
     const lostErr = isNext ? this.#meetMissing() : this.#findLost(source)
     if (lostErr) return cb(lostErr)
@@ -249,7 +249,7 @@ class SegmentedReader {
     this.#lostBefore.size += size
   }
 
-  /** Records are missing behind those of this one, in the range. @returns {LogError | null}  null: they are skipped */
+  /** Records are missing after those of this one, in the range. @returns {LogError | null}  null: they are skipped */
   #meetMissing () {
     const missing = this.#missing
     const { from, stop } = this.#range

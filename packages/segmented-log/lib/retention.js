@@ -16,7 +16,7 @@ const { isKeptMark, keptName } = require('./names')
 const { SUMS, list } = require('./opening')
 const { canDropBusy } = require('./rewriting')
 
-/** What a segment may take beyond its size: headers of pages, and room that its writer reserves behind the end. */
+/** What a segment may take beyond its size: headers of pages, and room that its writer reserves after the end. */
 const OVERHEAD = 1.01
 const RESERVE_SIZE = 128 * 1024
 const LANE_COUNT = 8
@@ -273,7 +273,7 @@ class Retention {
     const round = new Round(listing)
     round.foreign = foreign
     for (const segment of this.#droppedNow.splice(0)) round.note(segment, segment.size ?? 0)
-    // The segment of the last durable record stays, and so does all behind it: `since` never falls, even if a power cut
+    // The segment of the last durable record stays, and so does all after it: `since` never falls, even if a power cut
     // takes what is not durable.
     round.droppableBase = all.find(({ next }) => next === null || next.base > this.#core.durable.value)?.base ?? 0
     const heldFrom = listing.holds.reduce((least, { seq }) => Math.min(least, seq), Infinity)
@@ -505,7 +505,7 @@ class Retention {
   }
 
   /**
-   * Durably removes files, in this order. What others have open may stay, on some systems, and so does all behind it:
+   * Durably removes files, in this order. What others have open may stay, on some systems, and so does all after it:
    * then this is tried again later.
    * @type {(names: string[]) => Promise<boolean>} whether all are gone
    */

@@ -134,7 +134,7 @@ class Log extends BaseLog {
     segments.onReplaced = ({ base, next }) => this._indexing?.index?.dropped({ from: base, to: next?.base ?? Infinity })
   }
 
-  /** The last record in front of the newest segment, if that has none: -1 if there is none. */
+  /** The last record before the newest segment, if that has none: -1 if there is none. */
   async #findSinceBefore () {
     const { segments } = this.#core
     if (segments.last.log.since.value !== -1) return -1

@@ -49,7 +49,7 @@ class Segment {
     this.isDropped = false
     /** Whether it was dropped before a reader in another process had seen all of its records. */
     this.isOvertaken = false
-    /** The segment behind it. @type {Segment | null} */
+    /** The segment after it. @type {Segment | null} */
     this.next = null
     /** Of its file, in bytes; null if unknown. @type {number | null} */
     this.size = null
@@ -95,7 +95,7 @@ class Segment {
 
 class Segments {
   #folder
-  /** In order; the last one is the active one. Those in `#names` are in front of them. @type {Segment[]} */
+  /** In order; the last one is the active one. Those in `#names` are before them. @type {Segment[]} */
   #list = []
   /** Of segments that nobody has asked for since the log was opened: there may be thousands. @type {SegmentName[]} */
   #names = []
@@ -139,7 +139,7 @@ class Segments {
     if (this.#wholeFrom === null) {
       const { list } = this
       const whole = list[list.findLastIndex(({ keptUntilMs }) => keptUntilMs !== null) + 1]
-      // Somebody may have removed the segments behind a kept one.
+      // Somebody may have removed the segments after a kept one.
       this.#wholeFrom = whole?.base ?? Infinity
     }
     return this.#wholeFrom
@@ -164,7 +164,7 @@ class Segments {
     return last.logOptions === null ? last : this.before(last) ?? last
   }
 
-  /** Takes a stand-in off the list; readers that are in it go on behind it. */
+  /** Takes a stand-in off the list; readers that are in it go on after it. */
   dropStandIn () {
     const { last } = this
     if (last.logOptions !== null && this.count > 1) this.#list = this.list.filter((segment) => segment !== last)
@@ -185,7 +185,7 @@ class Segments {
     return segment
   }
 
-  /** Adds a segment behind the others. @param {SegmentName} name */
+  /** Adds a segment after the others. @param {SegmentName} name */
   add (name) {
     const segment = this.#create(name)
     if (this.#list.length > 0) this.last.next = segment

@@ -1,6 +1,6 @@
 'use strict'
 // A segment without records and without a file. If the newest segment cannot be opened, a log that is open for reading
-// has a stand-in behind it, as a writer would make a segment there. It ends when the writer has made one.
+// has a stand-in after it, as a writer would make a segment there. It ends when the writer has made one.
 
 const { nextTick } = require('node:process')
 const path = require('node:path')

@@ -23,7 +23,7 @@ const { Inode } = require('./simulated-inode')
  * @property {number} [length]  transfer at most this many bytes: a short read or write
  * @property {boolean} [losesPages]  of a sync: fail as on Linux. The cache keeps the new bytes as clean, the medium
  *   keeps the old ones, and the next sync succeeds without writing them. If the blocks were new, rewriting them in
- *   place does not bring them to the medium either, as on ext4, until the file is cut in front of them
+ *   place does not bring them to the medium either, as on ext4, until the file is cut before them
  */
 
 /**

@@ -10,7 +10,7 @@ const BLOCK_SECTORS = 8
 
 class Inode {
   constructor () {
-    /** What readers see. Behind the file's size, the last sector has zeros. @type {Sector[]} */
+    /** What readers see. After the file's size, the last sector has zeros. @type {Sector[]} */
     this.cache = []
     this.cacheSize = 0
     /** What is durable. @type {Sector[]} */
@@ -24,7 +24,7 @@ class Inode {
     this.previous = new Map()
     /**
      * Blocks that were new when a sync failed. As on ext4, they stay marked as never written: writing them again in
-     * place brings nothing to the medium, although the sync succeeds. A truncation in front of them removes the mark.
+     * place brings nothing to the medium, although the sync succeeds. A truncation before them removes the mark.
      * @type {Set<number>}
      */
     this.unwritten = new Set()
@@ -80,7 +80,7 @@ class Inode {
     if (last > first) copyOut([this.cache[last]], bytes, written[last - first].start, 0, SECTOR_SIZE)
     source.copy(bytes, written[0].start + position - first * SECTOR_SIZE, start, start + length)
     for (let index = 0; index < written.length; index++) this._put(first + index, written[index])
-    // A gap in front of the write becomes zeros, whatever the medium holds there.
+    // A gap before the write becomes zeros, whatever the medium holds there.
     if (position > before) this._noteZeros(before, first)
   }
 
@@ -159,7 +159,7 @@ class Inode {
 
   /**
    * @param {number} size
-   * @param {Array<[sector: number, content: Sector]>} survivors  in front of `size`
+   * @param {Array<[sector: number, content: Sector]>} survivors  before `size`
    * @returns {Inode}  the medium at that size with the survivors, all of it durable
    */
   survive (size, survivors) {
@@ -221,7 +221,7 @@ function resized (sectors, before, size) {
  * @param {Sector} content
  * @param {number} sector
  * @param {number} size  of the file, in bytes
- * @returns {Sector}  the content, with zeros behind the end of the file
+ * @returns {Sector}  the content, with zeros after the end of the file
  */
 function trimmed (content, sector, size) {
   const rest = size - sector * SECTOR_SIZE

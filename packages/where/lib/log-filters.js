@@ -99,7 +99,7 @@ function createLogCheck ({ time, level }) {
 }
 
 /**
- * The place behind it; -1 if it is not there.
+ * The place after it; -1 if it is not there.
  * @type {(buf: Buffer, start: number, end: number, head: Buffer) => number}
  */
 function skipHead (buf, start, end, head) {

@@ -25,7 +25,7 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 /** As mails and `date` have it: with the name of a month, a year and a time. */
 const SPOKEN = /^(?:[A-Z][a-z]{2,8},? +)?(?:\d{1,2} +[A-Z][a-z]{2,8}|[A-Z][a-z]{2,8} +\d{1,2}),? .*\d:\d\d/
 const YEAR = /\b\d{4}\b/
-/** Behind the time, as `date` has it, or at the end. */
+/** After the time, as `date` has it, or at the end. */
 const ZONE = /(?:\d:\d\d(?:\.\d+)?(?: [AP]M)?|\d) ?(?:\b(?:UTC|GMT|Z)\b|[+-]\d\d:?\d\d)/i
 /** The names of zones that mean one offset: those of RFC 822, and the usual ones of tzdata. */
 const OFFSETS = new Map(Object.entries({

@@ -84,7 +84,7 @@ class LogSink {
     const { last } = end
     const problem = noted === null ? null : this.#findLoss(end, noted)
     if (problem !== null) return this.#beginAgain(end, problem)
-    // A target that has records is resumed behind them, whatever `start` says.
+    // A target that has records is resumed after them, whatever `start` says.
     const passed = isNew && last !== null ? -1 : seq
     const begin = await this.#beginAt(end, Math.max(passed, noted?.seq ?? -1, last?.seq ?? -1))
     return { ...begin, problem: noted === null ? null : this.#findGap(end, noted) }
@@ -161,7 +161,7 @@ class LogSink {
     const seq = last?.seq ?? -1
     if (since !== this.#state.since && (seq <= this.#state.seq || seq > this.#unsureTo)) {
       const { name } = this.#target
-      throw taken(`${name} has records behind ${this.#state.since} that another shipper of the same log has written`)
+      throw taken(`${name} has records after ${this.#state.since} that another shipper of the same log has written`)
     }
     this.#state = { ...this.#state, since, seq: Math.max(seq, this.#state.seq) }
     this.#mustLook = false
@@ -201,14 +201,14 @@ class LogSink {
 
   /**
    * What was purged from the target before records that it still has. It is not shipped again, because it would come
-   * behind them.
+   * after them.
    * @type {(end: TargetEnd, noted: State) => string | null}
    */
   #findGap ({ id, first = null, keeps }, { id: notedId, first: firstBefore = null }) {
     const isGap = keeps === 'all' && id === notedId && first !== null && firstBefore !== null && first > firstBefore
     if (!isGap) return null
     return `${this.#target.name} was purged: its records from ${firstBefore} to ${first - 1} are gone. They are not shipped again, as ` +
-      'they would come behind the others; to have them, ship to a new target'
+      'they would come after the others; to have them, ship to a new target'
   }
 
   /** @type {(end: TargetEnd, problem: string) => Promise<import('../options').Begin>} */
@@ -221,13 +221,13 @@ class LogSink {
 
   /** @type {(end: TargetEnd, seq: number) => Promise<import('../options').Begin>} */
   async #beginAt (end, seq) {
-    // The last record may lie before: those behind it were refused, or deleted from the target.
+    // The last record may lie before: those after it were refused, or deleted from the target.
     if (end.last !== null && end.last.seq !== seq) await this.#checkSource(end.last.seq, end.last)
     const isThere = seq === -1 || await this.#checkSource(seq, end.last)
     this.#state = { id: end.id, since: end.since, seq, first: end.first ?? null }
     this.#unsureTo = -1
     this.#mustLook = false
-    // Seqs are never given twice: what comes behind a lost end has a higher seq than the target's last record.
+    // Seqs are never given twice: what comes after a lost end has a higher seq than the target's last record.
     return { seq: isThere ? seq : Math.min(seq, this.#source.since.value), state: this.#state, problem: null }
   }
 

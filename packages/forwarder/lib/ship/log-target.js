@@ -55,7 +55,7 @@ class LogTarget {
     const target = this.#log
     const { shown, since } = this.#end
     const end = target.since.value === shown ? since : target.since.value
-    if (end !== after || target.pendingSize > 0) throw taken(`${this.name} has changed behind ${after}`)
+    if (end !== after || target.pendingSize > 0) throw taken(`${this.name} has changed after ${after}`)
     try {
       return await target.append(records.map((record) => this.#wrap(log, record)))
     } catch (/** @type {any} */ err) {

@@ -215,7 +215,7 @@ async function compare ({ log, source, target, found, owner }) {
       const text = textOf(value)
       if (next.done || next.value.seq !== seq) {
         const what = await classify(seq)
-        // Behind the last seq to be compared.
+        // After the last seq to be compared.
         if (what === null) break
         found.note(what, seq)
         if (what === 'extra') found.add(seq, null, text)

@@ -4,7 +4,7 @@
 const { PAGE_SIZE } = require('../layout')
 const { UNKNOWN } = require('./chunk-state')
 
-// For this many lost ranges the chunk in front is remembered.
+// For this many lost ranges the chunk before is remembered.
 const ENDS_MAX = 16
 
 /**
@@ -15,7 +15,7 @@ const ENDS_MAX = 16
 class Chain {
   #slotEnd
   #slotChainCrc
-  /** Chain crcs of the chunks in front of lost ranges: a chunk linked to one belongs there. @type {number[]} */
+  /** Chain crcs of the chunks before lost ranges: a chunk linked to one belongs there. @type {number[]} */
   #ends = []
   /** Of the last chunk with a whole header. */
   epoch = 0
@@ -39,7 +39,7 @@ class Chain {
     return this.previous !== UNKNOWN
   }
 
-  /** Continues behind a chunk of the log. @type {(start: number, chainCrc: number, epoch: number) => void} */
+  /** Continues after a chunk of the log. @type {(start: number, chainCrc: number, epoch: number) => void} */
   goOn (start, chainCrc, epoch) {
     if (start % PAGE_SIZE === 0 && this.previous !== UNKNOWN) this.isAnchored = true
     this.previous = chainCrc
@@ -47,7 +47,7 @@ class Chain {
     this.falseChainCrc = UNKNOWN
   }
 
-  /** Something is lost behind the chunk with this chain crc, or UNKNOWN. @type {(chainCrc: number) => void} */
+  /** Something is lost after the chunk with this chain crc, or UNKNOWN. @type {(chainCrc: number) => void} */
   break (chainCrc) {
     if (chainCrc !== UNKNOWN && this.#ends.push(chainCrc) > ENDS_MAX) this.#ends.shift()
     this.previous = this.falseChainCrc = UNKNOWN
@@ -60,7 +60,7 @@ class Chain {
       previous !== this.falseChainCrc
   }
 
-  // Two chunks do not fit together: the last one, with `state` behind it, and this one. Returns whether the last one is
+  // Two chunks do not fit together: the last one, with `state` after it, and this one. Returns whether the last one is
   // wrong. A lower epoch is left over from a write that was taken back. If the epochs are equal, one of the two is in
   // the wrong place.
   /** @type {(header: ChunkHeader, state: { end: number, chainCrc: number }) => boolean} */
@@ -90,7 +90,7 @@ class Chain {
 }
 
 // Finds chunks that verify although nothing proves that they stayed in the log. When recovery takes a write back, the
-// next write has a higher epoch. If a disk brings the old write back, and the chunk behind the new one is damaged too,
+// next write has a higher epoch. If a disk brings the old write back, and the chunk after the new one is damaged too,
 // nothing is left that contradicts the old one. See docs/internals/format.md, "Chunks that nothing dates".
 
 /**
@@ -102,9 +102,9 @@ class Unanchored {
   #slot
   #rangesMax
   #epoch = 0
-  /** Chunks of `#epoch` that lie behind the last damage, and behind what was durable. @type {Run | null} */
+  /** Chunks of `#epoch` that lie after the last damage, and after what was durable. @type {Run | null} */
   #run = null
-  /** Other runs of that epoch, each in front of damage. @type {Run[]} */
+  /** Other runs of that epoch, each before damage. @type {Run[]} */
   #runsBefore = []
   /** @type {UnanchoredRange[]} */
   ranges = []
@@ -118,7 +118,7 @@ class Unanchored {
   }
 
   /**
-   * A chunk is kept; `state` is that behind it. `isLinked`: it is linked to a known chunk.
+   * A chunk is kept; `state` is that after it. `isLinked`: it is linked to a known chunk.
    * @type {(header: ChunkHeader, start: number, state: { end: number, logicalEnd: number }, isLinked: boolean) => void}
    */
   keep (header, start, { end, logicalEnd }, isLinked) {
@@ -132,7 +132,7 @@ class Unanchored {
     if (end === this.#slot?.end && header.chainCrc === this.#slot.chainCrc) this.#anchorTo(end, logicalEnd)
   }
 
-  // A whole header of this epoch comes. If it is linked, it proves that the chunks of the lower epoch in front stayed
+  // A whole header of this epoch comes. If it is linked, it proves that the chunks of the lower epoch before stayed
   // in the log.
   /** @type {(epoch: number, isLinked: boolean) => void} */
   see (epoch, isLinked) {
@@ -143,13 +143,13 @@ class Unanchored {
     this.#runsBefore = []
   }
 
-  /** Something is lost behind the last chunk. */
+  /** Something is lost after the last chunk. */
   lose () {
     if (this.#run !== null && this.#run.start < this.#run.end) this.#runsBefore.push(this.#run)
     this.#run = null
   }
 
-  /** Drops chunks behind this state. @type {(state: { end: number, logicalEnd: number }) => void} */
+  /** Drops chunks after this state. @type {(state: { end: number, logicalEnd: number }) => void} */
   takeBack ({ end, logicalEnd }) {
     const run = this.#run
     if (run === null || run.end <= end) return

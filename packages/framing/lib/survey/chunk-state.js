@@ -1,5 +1,5 @@
 'use strict'
-// The state of a survey behind a chunk: where the next one begins, what it must follow, and what was counted so far.
+// The state of a survey after a chunk: where the next one begins, what it must follow, and what was counted so far.
 
 const { encodeHead } = require('../head')
 const { CHUNK_HEADER_SIZE, FILE_SIZE_MAX, PAGE_SIZE } = require('../layout')
@@ -7,7 +7,7 @@ const { CHUNK_HEADER_SIZE, FILE_SIZE_MAX, PAGE_SIZE } = require('../layout')
 const UNKNOWN = -1
 
 /**
- * A record that continues behind the last chunk.
+ * A record that continues after the last chunk.
  * @typedef {object} OpenRecord
  * @property {number} seq
  * @property {number} rest  how many bytes are to come
@@ -24,7 +24,7 @@ class ChunkState {
     /** Physical and logical position of the next byte. */
     this.end = end
     this.logicalEnd = logicalEnd
-    /** Logical position behind the last frame. In a compacted log the next frame begins there or further on. */
+    /** Logical position after the last frame. In a compacted log the next frame begins there or further on. */
     this.contentEnd = logicalEnd
     /** Of the last chunk; UNKNOWN if that is lost. */
     this.chainCrc = chainCrc
@@ -68,7 +68,7 @@ class ChunkState {
   }
 
   /**
-   * Continues behind a chunk.
+   * Continues after a chunk.
    * @param {import('../chunk-header').ChunkHeader} header
    * @param {number} start  of the chunk, physical
    * @param {import('../frames').FrameCount} frames  counted in the chunk

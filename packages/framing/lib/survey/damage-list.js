@@ -54,7 +54,7 @@ class DamageList {
     this.#onRange = onRange
   }
 
-  /** It must begin at or behind the start of the one before. @type {(found: Found) => void} */
+  /** It must begin at or after the start of the one before. @type {(found: Found) => void} */
   add (found) {
     const last = this.#last
     this.end = Math.max(this.end, found.end)

@@ -1,6 +1,6 @@
 'use strict'
 // Makes chunks in place of lost ones, and changes chunks that lost a part. Every chunk keeps the chain crc that the
-// chunk behind it names, and every byte its place.
+// chunk after it names, and every byte its place.
 
 const { ChunkHeader, PAYLOAD_SIZE_OFFSET, readChunkHeader, writeChunkHeader } = require('../chunk-header')
 const {
@@ -24,7 +24,7 @@ const POSITION_MAX = FILE_SIZE_MAX - PAGE_SIZE
  * @property {number} durable
  * @property {number} previous  chain crc of the chunk before
  * @property {number} chainCrc  the last of the chunks gets it
- * @property {number} openSize  how many bytes of the chunk behind the range belong to the last record, 0 to 3
+ * @property {number} openSize  how many bytes of the chunk after the range belong to the last record, 0 to 3
  * @property {Owner | null} owner
  */
 
@@ -32,8 +32,8 @@ const POSITION_MAX = FILE_SIZE_MAX - PAGE_SIZE
  * In a compacted log it is unknown how many positions a lost range had. The chunks in its place take none.
  * @typedef {object} Gaps
  * @property {number} shift  logical position less physical position, at least
- * @property {number} contentEnd  logical position behind the last frame in front of the range
- * @property {number} end  where the log ends, if nothing is behind the range; otherwise 0
+ * @property {number} contentEnd  logical position after the last frame before the range
+ * @property {number} end  where the log ends, if nothing is after the range; otherwise 0
  * @property {number} next  where the next chunk begins, if there is one
  */
 
@@ -84,7 +84,7 @@ function fillWithChunks (filling, salt) {
     const openSize = isLast ? filling.openSize : isLastButOne ? restSizeOf(filling) : 0
     const position = positionOf(filling, at, isLast ? pageEnd - at : 0)
     const place = { ...filling, position, previous, openSize, isPadding: filling.gaps !== null && openSize === 0 }
-    // Only the last chunk may skip, and only if its record neither begins in front of it nor continues behind it.
+    // Only the last chunk may skip, and only if its record neither begins before it nor continues after it.
     if (!isLast || openSize > 0 || pageEnd - at < CHUNK_SIZE_MIN) place.skip = 0
     const bytes = makeLostChunk(pageEnd - at, place, isLast ? chainCrc : null, salt)
     previous = bytes.readUInt32BE(CHUNK_HEADER_SIZE - 4)
@@ -121,7 +121,7 @@ function makeLostChunk (size, { position, epoch, durable, previous, openSize, is
   const header = new ChunkHeader()
   Object.assign(header, { epoch, position: position + skip, durable, previous })
   header.size = size - CHUNK_HEADER_SIZE
-  header.flags = CHUNK_FLAGS.WAS_ERASED | (skip > 0 ? CHUNK_FLAGS.BEHIND_LOSS : 0)
+  header.flags = CHUNK_FLAGS.WAS_ERASED | (skip > 0 ? CHUNK_FLAGS.AFTER_LOSS : 0)
   header.erasedCount = 1
   if (header.size > 0 && header.size < LENGTH_SIZE) {
     header.continued = header.size
@@ -156,7 +156,7 @@ function extendLastFrame (chunk, offset, size, salt) {
 }
 
 // Erases the rest of a lost record at the chunk's start, in place. It becomes an erased record of its own, unless it
-// must continue the erased record in front of it, as it must if `isOwned`.
+// must continue the erased record before it, as it must if `isOwned`.
 /** @type {(chunk: Buffer, isOwned: boolean, salt: number) => void} */
 function eraseRest (chunk, isOwned, salt) {
   rewriteHeader(chunk, 1, salt, (header) => {
@@ -187,7 +187,7 @@ function rewriteHeader (chunk, erased, salt, edit = () => {}) {
   writeChunkHeader(header, chunk, 0, salt)
 }
 
-// Holds back a lost range: it gets its chain crc from the chunk behind it.
+// Holds back a lost range: it gets its chain crc from the chunk after it.
 
 /**
  * @typedef {import('./chunk-state').ChunkState} ChunkState
@@ -195,12 +195,12 @@ function rewriteHeader (chunk, erased, salt, edit = () => {}) {
  */
 
 /**
- * The chunk behind what is held back.
+ * The chunk after what is held back.
  * @typedef {object} Next
  * @property {number} chainCrc  it names the chunk before by this
  * @property {number} openSize  how many of its bytes belong to a lost record
  * @property {number} position  logical
- * @property {boolean} isBehindLoss
+ * @property {boolean} isAfterLoss
  */
 
 class Pending {
@@ -208,7 +208,7 @@ class Pending {
   #output
   /** @type {Filling | null} */
   #lost = null
-  /** Whether the commit of the chunk in front of it continues. */
+  /** Whether the commit of the chunk before it continues. */
   #wasInCommit = false
   /** The range that was filled last. @type {Filling | null} */
   #filled = null
@@ -237,7 +237,7 @@ class Pending {
     this.#wasInCommit = state.isInCommit
   }
 
-  /** Whether a chunk may begin at `start`, behind the lost range. @type {(start: number) => boolean} */
+  /** Whether a chunk may begin at `start`, after the lost range. @type {(start: number) => boolean} */
   canReach (start) {
     return this.#lost === null || canFill(this.#lost, start)
   }
@@ -260,15 +260,15 @@ class Pending {
     if (lost !== null) this.#fill(lost, state, next)
   }
 
-  // If the log ends right behind the range that was filled last, the chunks that determined how it ends were taken
+  // If the log ends right after the range that was filled last, the chunks that determined how it ends were taken
   // back: it is held back again. Done only at the log's end, or one range would be filled anew for each of many such
-  // chunks. The first state is where the output ends; all states right behind the range are changed.
+  // chunks. The first state is where the output ends; all states right after the range are changed.
   /** @type {(states: ChunkState[]) => void} */
   reopen (states) {
     const filled = this.#filled
-    if (filled === null || this.isLost || !isRightBehind(filled, states[0])) return
+    if (filled === null || this.isLost || !isRightAfter(filled, states[0])) return
     const count = countChunks(filled)
-    for (const state of states.filter((state) => isRightBehind(filled, state))) {
+    for (const state of states.filter((state) => isRightAfter(filled, state))) {
       state.chainCrc = UNKNOWN
       state.erasedInOutput -= count
     }
@@ -299,9 +299,9 @@ class Pending {
       // At the log's end, the seqs of what is lost must not be used again.
       if (next === null) gaps.end = state.logicalEnd
     } else if (next !== null) {
-      // If the next chunk does not say that it is behind an unclean end, the last chunk of the filling must.
+      // If the next chunk does not say that it is after an unclean end, the last chunk of the filling must.
       const ahead = next.position - end - (lost.position - start)
-      lost.skip = next.isBehindLoss ? 0 : ahead - ahead % RESERVATION_SIZE
+      lost.skip = next.isAfterLoss ? 0 : ahead - ahead % RESERVATION_SIZE
     }
     this.#extendOwner(lost, 1)
     this.#filled = lost
@@ -313,7 +313,7 @@ class Pending {
     this.#output?.fill(end - start, fillWithChunks(filling, this.#rules.salt))
   }
 
-  // Adds the bytes in the range's only chunk to the record in front of it, or takes them away again.
+  // Adds the bytes in the range's only chunk to the record before it, or takes them away again.
   /** @type {(lost: Filling, sign: 1 | -1) => void} */
   #extendOwner (lost, sign) {
     const { owner, start, end } = lost
@@ -326,7 +326,7 @@ class Pending {
 
 // Whether no chunk is between the range and the state; the zeros at a page's end may be.
 /** @type {(lost: Filling, state: { end: number }) => boolean} */
-function isRightBehind (lost, { end }) {
+function isRightAfter (lost, { end }) {
   return end >= lost.end && end - lost.end < CHUNK_HEADER_SIZE
 }
 

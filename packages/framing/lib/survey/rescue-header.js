@@ -56,7 +56,7 @@ function rebuildHeader (head, salt, first, last) {
   const shift = first?.shift ?? shiftOfSlot(head, salt)
   const isSkip = ((last?.shift ?? shift) - shift) % RESERVATION_SIZE === 0
   const hasGaps = (first?.hasGaps || last?.hasGaps || !isSkip) === true
-  // If the first page begins behind an unclean end, the skipped positions are no part of the base.
+  // If the first page begins after an unclean end, the skipped positions are no part of the base.
   const base = HEAD_SIZE + (hasGaps ? shift : shift % RESERVATION_SIZE)
   const id = Buffer.from(head.subarray(ID_OFFSET, ID_OFFSET + 16))
   return { salt, id, base, hasGaps, codec: codecOf(head), hasWords: first?.hasWords === true }

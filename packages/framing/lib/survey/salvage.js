@@ -10,7 +10,7 @@ const {
 const { ChunkState, UNKNOWN } = require('./chunk-state')
 const { Pending, changeChunk, eraseLastFrame, eraseRest, makeLostChunk } = require('./make-chunk')
 
-// How much larger compaction may make a page: by a header, a gap, and padding in front of a record that is not split.
+// How much larger compaction may make a page: by a header, a gap, and padding before a record that is not split.
 const PAGE_LOSS_MAX = 2 * CHUNK_SIZE_MIN + 3 * LENGTH_SIZE + SPLIT_SIZE_MIN
 
 /** @typedef {import('../chunk-header').ChunkHeader} ChunkHeader */
@@ -22,9 +22,9 @@ class Salvage {
   #output
   /** A higher position would leave no room for the rest of the file. */
   #positionMax
-  /** The state in front of the last chunk's commit. */
+  /** The state before the last chunk's commit. */
   #commitStart
-  /** The state behind the last damage. */
+  /** The state after the last damage. */
   #runStart
   #frames = new FrameCount()
   #pending
@@ -43,7 +43,7 @@ class Salvage {
     this.#pending = new Pending(rules, output)
     const position = HEAD_SIZE + rules.shift
     this.state = new ChunkState(HEAD_SIZE, position, rules.salt)
-    /** The state behind the last chunk that ends a commit. */
+    /** The state after the last chunk that ends a commit. */
     this.committed = new ChunkState(HEAD_SIZE, position, rules.salt)
     this.#commitStart = new ChunkState(HEAD_SIZE, position, rules.salt)
     this.#runStart = new ChunkState(HEAD_SIZE, position, rules.salt)
@@ -72,15 +72,15 @@ class Salvage {
     return open === null || open.isErased || (header.flags & CHUNK_FLAGS.REST_ERASED) === 0
   }
 
-  /** Whether a chunk can be kept there, behind what is lost. @type {(header: ChunkHeader, start: number) => boolean} */
+  /** Whether a chunk can be kept there, after what is lost. @type {(header: ChunkHeader, start: number) => boolean} */
   canKeep (header, start) {
     const { continued, position } = header
     if (!this.isInPlace(header, start) || !this.#pending.canReach(start)) return false
-    // One to three bytes are too few for a frame. They must belong to a frame in front of them.
+    // One to three bytes are too few for a frame. They must belong to a frame before them.
     return continued === 0 || continued >= LENGTH_SIZE || this.goesOn(header) || this.#pending.canOwn(start, position)
   }
 
-  /** Whether the position fits there, behind what is lost. @type {(header: ChunkHeader, start: number) => boolean} */
+  /** Whether the position fits there, after what is lost. @type {(header: ChunkHeader, start: number) => boolean} */
   isInPlace (header, start) {
     if (header.position > this.#positionMax) return false
     if (!this.#rules.hasGaps) return this.#isInOrder(header, start)
@@ -111,11 +111,11 @@ class Salvage {
     return durable > HEAD_SIZE + this.#rules.shift
   }
 
-  // Positions are skipped behind an unclean end, always and only there. The lost range may have contained one.
+  // Positions are skipped after an unclean end, always and only there. The lost range may have contained one.
   /** @type {(header: ChunkHeader, start: number) => boolean} */
-  #isInOrder ({ position, isBehindLoss }, start) {
+  #isInOrder ({ position, isAfterLoss }, start) {
     const ahead = position - start - this.state.shift
-    return ahead === 0 ? !isBehindLoss : ahead > 0 && (isBehindLoss || this.isLost)
+    return ahead === 0 ? !isAfterLoss : ahead > 0 && (isAfterLoss || this.isLost)
   }
 
   /**
@@ -127,8 +127,8 @@ class Salvage {
     const { state } = this
     const goesOn = this.goesOn(header)
     const orphanSize = goesOn ? 0 : header.continued
-    const { previous: chainCrc, position, isBehindLoss } = header
-    this.#flush({ chainCrc, openSize: orphanSize < LENGTH_SIZE ? orphanSize : 0, position, isBehindLoss })
+    const { previous: chainCrc, position, isAfterLoss } = header
+    this.#flush({ chainCrc, openSize: orphanSize < LENGTH_SIZE ? orphanSize : 0, position, isAfterLoss })
     if (!goesOn) this.#loseOpen()
     if (!state.isInCommit) this.#commitStart.copy(state)
     const isRestErased = (header.flags & CHUNK_FLAGS.REST_ERASED) !== 0
@@ -174,7 +174,7 @@ class Salvage {
     return { from, to: end + shift }
   }
 
-  /** From now on, what is in front of here cannot be taken back. */
+  /** From now on, what is before here cannot be taken back. */
   startRun () {
     this.#runStart.copy(this.state)
   }
@@ -187,18 +187,18 @@ class Salvage {
     this.startRun()
   }
 
-  /** Takes back the last commit, complete or not, but nothing in front of damage. */
+  /** Takes back the last commit, complete or not, but nothing before damage. */
   takeBackCommit () {
     if (this.isLost) return
     this.#returnTo(this.#commitStart.end >= this.#runStart.end ? this.#commitStart : this.#runStart)
   }
 
-  /** Takes back everything behind the last damage. */
+  /** Takes back everything after the last damage. */
   takeBackRun () {
     if (!this.isLost) this.#returnTo(this.#runStart)
   }
 
-  /** Leaves out everything behind the last complete commit. */
+  /** Leaves out everything after the last complete commit. */
   cutToCommit () {
     this.#pending.trim(this.state)
     this.#flush(null)

@@ -121,7 +121,7 @@ class Survey {
     this.limit = fileSize
   }
 
-  /** The state behind what was surveyed. */
+  /** The state after what was surveyed. */
   get found () {
     return this.#salvage.state
   }
@@ -185,7 +185,7 @@ class Survey {
     this.#noteKept(header, chunkStart)
   }
 
-  // In a compacted log, and across an unclean end, only the chunk behind shows which seqs are lost.
+  // In a compacted log, and across an unclean end, only the chunk after shows which seqs are lost.
   /** @type {(header: ChunkHeader, start: number) => void} */
   #endLostSeqs ({ firstSeq, position }, start) {
     const { isLost, state } = this.#salvage
@@ -247,7 +247,7 @@ class Survey {
     return !cursor.holds(end)
   }
 
-  /** Reports the damage at the cursor, keeps what can be mended, and continues behind it. */
+  /** Reports the damage at the cursor, keeps what can be mended, and continues after it. */
   passDamage () {
     const { cursor: { at, window, header, damage }, limit } = this
     const pageEnd = Math.min(limit, endOfPage(at))
@@ -270,7 +270,7 @@ class Survey {
     const salvage = this.#salvage
     if (fault !== 'EPOCH' && this.#isRightInstead()) {
       const { end } = salvage.state
-      // Recovery takes back no compaction, so everything behind the last damage lies elsewhere than it was written.
+      // Recovery takes back no compaction, so everything after the last damage lies elsewhere than it was written.
       if (this.#source.rules.hasGaps && !salvage.endsWithAppend) salvage.takeBackRun()
       else salvage.takeBackCommit()
       const start = salvage.state.end
@@ -420,7 +420,7 @@ class Survey {
     this.#report(what, start, end, salvage.lose(start, end), null)
     if (isTakenBack) chain.break(UNKNOWN)
     else chain.break(chainCrc === UNKNOWN ? chain.previous : chainCrc)
-    // A dropped chunk says nothing about what is behind it.
+    // A dropped chunk says nothing about what is after it.
     this.cursor.skipTo(end, chain.epoch)
   }
 
@@ -443,7 +443,7 @@ class Survey {
   }
 }
 
-/** What is too short for a chunk belongs to the dropped chunk in front. @type {(end: number) => number} */
+/** What is too short for a chunk belongs to the dropped chunk before. @type {(end: number) => number} */
 function withFiller (end) {
   const pageEnd = endOfPage(end)
   return pageEnd - end < CHUNK_SIZE_MIN ? pageEnd : end

@@ -55,7 +55,7 @@ async function main (process) {
     await program.parseAsync(isUnknown ? words.slice(1) : words, { from: 'user' })
     // What the command found stays found if nobody reads it.
     await shell.flush().catch(ignoreClosed)
-    // The last write may have failed behind the command.
+    // The last write may have failed after the command.
     await new Promise((resolve) => setImmediate(resolve))
     if (shell.outputError !== null) throw shell.outputError
   } catch (err) {

@@ -35,7 +35,7 @@ function parseAddress (text) {
     // A password must not get into a message.
     const shown = text.replace(/\/\/.*@/, '//')
     throw misuse(`${shown} is not the address of a stream; expected nats://HOST:PORT/STREAM, or tls://... for TLS, with ` +
-      '?subject=SUBJECT behind it if the stream takes another subject than its name')
+      '?subject=SUBJECT after it if the stream takes another subject than its name')
   }
   const [user, pass] = [url.username, url.password].map(decodeURIComponent)
   return {

@@ -32,7 +32,7 @@ const path = require('node:path')
  *
  * @typedef {OneFile & { name: string }} LogFile
  *
- * @typedef {object} Source  What the viewer needs of a log. It goes on behind damage.
+ * @typedef {object} Source  What the viewer needs of a log. It goes on after damage.
  * @property {string} filename
  * @property {boolean} isEstimable  whether looking at some records says how many there are
  * @property {() => OneLog[]} parts  the log itself, or those of the slots

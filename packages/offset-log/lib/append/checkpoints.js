@@ -90,12 +90,12 @@ class Checkpoints {
     if (nextPosition + size > reservation.syncedEnd) {
       return durability.runExclusive(() => this.extendReservation(nextPosition)).then(() => this.#markIntact())
     }
-    return reservation.isMarkedIntact || reservation.isBehindLoss ? null : this.#markIntact()
+    return reservation.isMarkedIntact || reservation.isAfterLoss ? null : this.#markIntact()
   }
 
   async #markIntact () {
     const { reservation, blocks } = this.#store
-    if (reservation.isMarkedIntact || reservation.isBehindLoss) return
+    if (reservation.isMarkedIntact || reservation.isAfterLoss) return
     reservation.isMarkedIntact = true
     // If this fails, the next open assumes a loss and skips positions, which does no harm.
     await toPromise((cb) => blocks.markIntact(true, cb)).catch(() => {})
@@ -264,12 +264,12 @@ class Checkpoints {
       this.#writeSlotNow({ ...slot, sequence: this.#nextSequence, epoch, reservedEnd })
       reservation.noteSynced(this.#ownReservedEnd)
     }
-    if (reservation.isMarkedIntact || reservation.isBehindLoss) return
+    if (reservation.isMarkedIntact || reservation.isAfterLoss) return
     reservation.isMarkedIntact = true
     blocks.markIntact(true, () => {})
   }
 
-  /** Whether `finishNow` can do all that `finish` does: nothing is being changed, and nothing lies behind the tail. */
+  /** Whether `finishNow` can do all that `finish` does: nothing is being changed, and nothing lies after the tail. */
   get canFinishNow () {
     const { blocks, tail, eraser } = this.#store
     const isErased = eraser === null || eraser.isIdle
@@ -316,7 +316,7 @@ class Checkpoints {
 
 /** @param {number} offset  of the flawed part of the head */
 function rangeOfFlaw (offset) {
-  // Checkpoints rewrite a slot, but not the bytes behind it in its area.
+  // Checkpoints rewrite a slot, but not the bytes after it in its area.
   const start = SLOT_POSITIONS.includes(offset) ? offset + SLOT_SIZE : offset
   return { start, end: (Math.floor(offset / AREA_SIZE) + 1) * AREA_SIZE }
 }

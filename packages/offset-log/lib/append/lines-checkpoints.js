@@ -33,7 +33,7 @@ const EPOCH_END = 2 ** 32
  * @typedef {import('./sums-file').SumsFile} SumsFile
  * @typedef {import('@millrace/framing').Packed} Packed
  * @typedef {{ bytes: Buffer, place: number }} Slot
- * @typedef {{ bytes: Buffer, at: number, endPage: number }} Taken  a part of the table, and the page behind it
+ * @typedef {{ bytes: Buffer, at: number, endPage: number }} Taken  a part of the table, and the page after it
  * @typedef {{ walk: SumWalk, place: number, isSynced: boolean }} Pending  what is being written, the place of the
  *   newest slot, and whether that is durable
  * @typedef {{ base: number, pages: number[], isSummed: boolean }} Move  of the base, once the log is durable up to
@@ -377,7 +377,7 @@ class LinesCheckpoints {
 
   async #beginSession () {
     const { blocks, file: { durability } } = this.#store
-    // A power cut must not take what the slot says is there, nor bring back bytes of a failed write behind it.
+    // A power cut must not take what the slot says is there, nor bring back bytes of a failed write after it.
     if (!this.isClean || this.#hasFailed) await durability.sync()
     // The next open then knows a killed process from a power cut. If it fails, it assumes a power cut.
     await toPromise((cb) => blocks.markIntact(true, cb)).catch(() => {})

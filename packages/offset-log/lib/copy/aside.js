@@ -228,7 +228,7 @@ class Output {
     this.#push(() => promisesOf(this.#blocks).write(bytes, start))
   }
 
-  /** @param {number} size  whatever was appended behind it is cut off */
+  /** @param {number} size  whatever was appended after it is cut off */
   cut (size) {
     if (size === this.end) return
     this.end = size

@@ -27,9 +27,9 @@ class BackwardReader extends RecordReader {
     this._found = []
     this._foundCount = 0
     this._foundPage = pageStart
-    /** How far a record reaches that began in front of the page read last. */
+    /** How far a record reaches that began before the page read last. */
     this._keepEnd = 0
-    /** The chain crc that the page's last chunk must have, by the page behind it. */
+    /** The chain crc that the page's last chunk must have, by the page after it. */
     this._nextPrevious = UNKNOWN
     /** The same for the page that `_found` is of. */
     this._foundNextPrevious = UNKNOWN
@@ -44,7 +44,7 @@ class BackwardReader extends RecordReader {
     this._meetMissing()
   }
 
-  /** What is missing behind the file's end comes first in this direction. */
+  /** What is missing after the file's end comes first in this direction. */
   _meetMissing () {
     const { missing, tail } = this._store
     if (missing === null || this._stop <= missing.start + tail.shift) return
@@ -92,7 +92,7 @@ class BackwardReader extends RecordReader {
   /**
    * @param {number} logEnd  logical position of the log's end
    * @param {(err: Error | null, records?: RecordRun) => void} cb  the run is valid until the next call, and empty only
-   *   at the end. Damage is reported after the records behind it. May run before `next` returns
+   *   at the end. Damage is reported after the records that follow it. May run before `next` returns
    */
   next (logEnd, cb) {
     const { _records: run } = this
@@ -177,7 +177,7 @@ class BackwardReader extends RecordReader {
   }
 
   /**
-   * Finds the wanted records of the page, and moves to the page in front of it. If more bytes are needed first, it
+   * Finds the wanted records of the page, and moves to the page before it. If more bytes are needed first, it
    * finds nothing yet.
    * @param {number} limit
    */
@@ -230,7 +230,7 @@ class BackwardReader extends RecordReader {
   }
 
   /**
-   * Describes the page's first chunk for the check of the page in front of it.
+   * Describes the page's first chunk for the check of the page before it.
    * @param {number} end  of the page
    */
   _describeFirst (end) {
@@ -240,7 +240,7 @@ class BackwardReader extends RecordReader {
   }
 
   /**
-   * In this direction, records in front of the damage come after it.
+   * In this direction, records before the damage come after it.
    * @param {number} end
    */
   _passDamage (end) {
@@ -249,7 +249,7 @@ class BackwardReader extends RecordReader {
     const isPlaced = !this._store.rules.hasGaps || cursor.at > this._page
     const isBehind = isPlaced && cursor.position >= this._stop
     if (!isBehind && this._meetDamage(end)) return
-    // Damage behind the range does not matter.
+    // Damage after the range does not matter.
     if (!isBehind) this._foundCount = 0
     cursor.skipTo(Math.min(end, cursor.findNextHeader(end)))
   }

@@ -160,7 +160,7 @@ class ForwardReader extends RecordReader {
     this._isGapless = true
     /** Whether no record of the range can lie before the first chunk. Without compaction a page has only one place. */
     this._isPlaced = !store.rules.hasGaps
-    /** The log's count has deletions up to here: a stream that was made earlier may end in front of some of them. */
+    /** The log's count has deletions up to here: a stream that was made earlier may end before some of them. */
     this._countedEnd = store.end
   }
 
@@ -190,7 +190,7 @@ class ForwardReader extends RecordReader {
   /**
    * @param {number} logEnd  logical position of the log's end
    * @param {(err: Error | null, records?: RecordRun) => void} cb  the run is valid until the next call, and empty only
-   *   at the end. Damage is reported after the records in front of it. May run before `next` returns
+   *   at the end. Damage is reported after the records before it. May run before `next` returns
    */
   // eslint-disable-next-line complexity -- the hot loop of scans
   next (logEnd, cb) {
@@ -280,7 +280,7 @@ class ForwardReader extends RecordReader {
         const entry = cursor.enter(limit)
         if (entry !== ENTERED) return entry
         if (!this._isPlaced && !this._provePlace()) return DAMAGED
-        if (cursor.header.flags & CHUNK_FLAGS.BEHIND_LOSS) this._passLoss(end)
+        if (cursor.header.flags & CHUNK_FLAGS.AFTER_LOSS) this._passLoss(end)
         continue
       }
       if (this._walkWholeRecords()) continue
@@ -301,7 +301,7 @@ class ForwardReader extends RecordReader {
   }
 
   /**
-   * A reader that resumes at a lost record must fail, not continue behind the loss.
+   * A reader that resumes at a lost record must fail, not continue after the loss.
    * @param {number} end  logical position where the log ended
    */
   _passLoss (end) {
@@ -397,7 +397,7 @@ class ForwardReader extends RecordReader {
   }
 
   /**
-   * Checks at the end what no single chunk shows: that chunks are missing behind the last one, or that a chunk is older
+   * Checks at the end what no single chunk shows: that chunks are missing after the last one, or that a chunk is older
    * than a deletion. Such a chunk verifies; only the number of deletions gives it away.
    * @param {number} limit
    */

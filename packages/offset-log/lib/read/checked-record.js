@@ -298,10 +298,10 @@ class RecordPeeker {
     if (!hasGaps && tail.shift === shift) return lastPage
     // Gaps and skipped positions only move records towards the start of the file, and skipped ones by no more than at
     // the end of the log. So nearly always one of two pages is right: the last possible one, or the first possible one,
-    // if the seq lies behind the last skip.
-    const behindSkips = seq - tail.shift
-    if (!hasGaps && behindSkips >= HEAD_SIZE) {
-      const page = behindSkips - behindSkips % PAGE_SIZE
+    // if the seq lies after the last skip.
+    const afterSkips = seq - tail.shift
+    if (!hasGaps && afterSkips >= HEAD_SIZE) {
+      const page = afterSkips - afterSkips % PAGE_SIZE
       if (page < end && this._firstSeqOf(page) <= seq && this._header.position - page === tail.shift) return page
     }
     const firstSeq = this._firstSeqOf(lastPage)
@@ -338,7 +338,7 @@ class RecordPeeker {
  * @param {DataView} view
  * @param {number} chunk
  * @param {number} chunkEnd
- * @param {number} wanted  where the frame begins if there is no gap in front of it
+ * @param {number} wanted  where the frame begins if there is no gap before it
  * @param {boolean} hasGaps
  * @returns {number}  where it begins, or NOWHERE
  */

@@ -114,7 +114,7 @@ class TailFollower {
       lastSeen = Math.max(lastSeen, findLastRecord(cursor, onWords))
       const { header, chunkStart, chunkEnd } = cursor
       const { shift: shiftNow } = cursor
-      if (header.isBehindLoss) notes.push(() => store.noteSkipped({ end: chunkStart, shift }, shiftNow))
+      if (header.isAfterLoss) notes.push(() => store.noteSkipped({ end: chunkStart, shift }, shiftNow))
       if (!header.commitContinues) {
         tail = { end: chunkEnd, shift: cursor.shift, chainCrc: header.chainCrc }
         last = lastSeen

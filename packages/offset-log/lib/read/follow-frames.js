@@ -1,5 +1,5 @@
 'use strict'
-// Follows a log of an offset framing that another process writes: finds the whole frames behind the known end.
+// Follows a log of an offset framing that another process writes: finds the whole frames after the known end.
 
 const { trampoline } = require('@millrace/flow')
 const { RecordRun } = require('../record-run')

@@ -1,5 +1,5 @@
 'use strict'
-// Follows a text file that another process writes: finds the whole lines behind the known end. A line counts once its
+// Follows a text file that another process writes: finds the whole lines after the known end. A line counts once its
 // line break is there.
 //
 // Any program may cut the file and write it anew, and it may then be as long as before. So the bytes before the known

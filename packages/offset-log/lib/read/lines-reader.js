@@ -80,7 +80,7 @@ class LinesReader {
   /**
    * @param {number} fileEnd  the end of the log, for a forward reader
    * @param {(err: Error | null, records?: RecordRun) => void} cb  the run is valid until the next call, and empty only
-   *   at the end. Damage is reported after the records in front of it. May run before `next` returns
+   *   at the end. Damage is reported after the records before it. May run before `next` returns
    */
   next (fileEnd, cb) {
     const records = this.#records
@@ -130,7 +130,7 @@ class LinesReader {
     records.buffer = window.buffer
     if (this.#reverse) walk.backward(window, this.#from, records)
     else walk.forward(window, this.#stop, fileEnd, records)
-    // The first line may have begun before the range, or end behind it.
+    // The first line may have begun before the range, or end after it.
     if (records.count > 0 && (records.seqs[0] < this.#from || records.seqs[0] >= this.#stop)) {
       records.filter((bytes, start, end, seq) => seq >= this.#from && seq < this.#stop)
     }
@@ -229,7 +229,7 @@ class LinesReader {
   }
 }
 
-/** Where a page ends, at or behind a position. @param {number} position */
+/** Where a page ends, at or after a position. @param {number} position */
 function pageEnd (position) {
   return Math.ceil(position / SUMMED_SIZE) * SUMMED_SIZE
 }

@@ -58,7 +58,7 @@ class OffsetReader {
   /**
    * @param {number} fileEnd  the end of the log, for a forward reader
    * @param {(err: Error | null, records?: RecordRun) => void} cb  the run is valid until the next call, and empty only
-   *   at the end. Damage is reported after the records in front of it. May run before `next` returns
+   *   at the end. Damage is reported after the records before it. May run before `next` returns
    */
   next (fileEnd, cb) {
     const records = this._records
@@ -93,7 +93,7 @@ class OffsetReader {
     this._rewriteCount = rewriteCount
   }
 
-  /** Whether the range reaches damage behind the end. */
+  /** Whether the range reaches damage after the end. */
   get _meetsDamage () {
     return this._store.damage !== null && this._stop > this._store.end
   }
@@ -109,7 +109,7 @@ class OffsetReader {
     records.buffer = window.buffer
     if (this._reverse) framing.walkBackward(window, walk, this._from, records)
     else framing.walkForward(window, walk, this._stop, fileEnd, records)
-    // If the bound lay behind the end of a live log, the walk began below the bound.
+    // If the bound lay after the end of a live log, the walk began below the bound.
     if (!this._reverse && records.count > 0 && records.seqs[0] < this._from) {
       records.filter((buf, start, end, seq) => seq >= this._from)
     }
@@ -135,7 +135,7 @@ const NO_FRAME = -1
 /**
  * @param {OffsetStore} store
  * @param {number} bound  any number
- * @param {(err: Error | null, position?: number) => void} cb  the first boundary at or behind the bound
+ * @param {(err: Error | null, position?: number) => void} cb  the first boundary at or after the bound
  */
 function locateBoundary (store, bound, cb) {
   if (bound <= 0) return cb(null, 0)

@@ -107,7 +107,7 @@ function detectLegacy (blocks, cb) {
 
 /**
  * @param {OffsetFraming} framing
- * @param {Buffer} trailer  the bytes behind the first record
+ * @param {Buffer} trailer  the bytes after the first record
  * @param {number} size  of that record, by the head of its frame
  */
 function hasTrailer (framing, trailer, size) {

@@ -150,7 +150,7 @@ async function finishErasures (store, head, mayWrite) {
 }
 
 /**
- * Chunks behind an unclean end get a higher epoch. `goesOn`: the session that wrote the file continues in it.
+ * Chunks after an unclean end get a higher epoch. `goesOn`: the session that wrote the file continues in it.
  * @type {(head: Head, report: TailReport, fileSize: number, goesOn: boolean) => number}
  */
 function epochAfter ({ slot }, { epoch, tail: { end } }, fileSize, goesOn) {
@@ -160,7 +160,7 @@ function epochAfter ({ slot }, { epoch, tail: { end } }, fileSize, goesOn) {
 }
 
 /**
- * Nothing of a damaged log is cut or written. The log ends behind the last commit that can be read, damage or not.
+ * Nothing of a damaged log is cut or written. The log ends after the last commit that can be read, damage or not.
  * @type {(store: CheckedStore, report: TailReport, fileSize: number) => void}
  */
 function endAtDamage (store, { tail, readableEnd, promisedEnd }, fileSize) {
@@ -171,7 +171,7 @@ function endAtDamage (store, { tail, readableEnd, promisedEnd }, fileSize) {
 }
 
 /**
- * Cuts what lies behind the last whole commit. Zeros there are reserved room, or a write that never reached the disk.
+ * Cuts what lies after the last whole commit. Zeros there are reserved room, or a write that never reached the disk.
  * `recovery` gets what was cut.
  * @type {(file: LogFile, end: number, recovery: Recovery) => Promise<void>}
  */
@@ -185,7 +185,7 @@ async function cutTorn ({ blocks, storage }, end, recovery) {
 }
 
 /**
- * Makes the log durable up to its end. Bytes behind the promised end may be in the page cache only.
+ * Makes the log durable up to its end. Bytes after the promised end may be in the page cache only.
  * @param {LogFile} file
  * @param {TailCopy} tailCopy
  * @param {number} restoredEnd  `tailCopy` has already made the log durable up to here

@@ -159,7 +159,7 @@ function withChange (store, recovery, change, isChanged) {
 }
 
 /**
- * Where the part of the file ends that is sure to be what the log has written. After a power cut, bytes behind the last
+ * Where the part of the file ends that is sure to be what the log has written. After a power cut, bytes after the last
  * commit that is described may be half of another one, unless only batches were described.
  * @type {(store: LinesStore, slots: FoundSlot[], slot: FoundSlot | null) => Promise<number>}
  */

@@ -43,13 +43,13 @@ async function findLastRecord (store) {
     const { code, offset } = /** @type {LogError} */ (err)
     // A record that is too large to be read is still the last one.
     if (code === 'ERR_RECORD_TOO_LARGE' && offset !== undefined) return offset
-    // Damage lies in front of deleted records, so the last undeleted record is unknown. Take the last one.
+    // Damage lies before deleted records, so the last undeleted record is unknown. Take the last one.
     if (code !== 'ERR_LOG_CORRUPT') throw err
     return end - framing.overhead - await promisesOf(blocks).readUInt32BE(end - framing.trailerSize)
   }
 }
 
-// Finds where the log ends. A torn write leaves bytes behind the last whole frame: they are copied to a file beside the
+// Finds where the log ends. A torn write leaves bytes after the last whole frame: they are copied to a file beside the
 // log and cut. Damage is never cut, and a file without a whole frame is never changed.
 
 /** @typedef {import('@millrace/block-file').SpanReader} SpanReader */

@@ -253,10 +253,10 @@ class TailCopy {
 }
 
 /**
- * Cuts what lies behind the last whole commit or frame, after copying it to a file beside the log.
+ * Cuts what lies after the last whole commit or frame, after copying it to a file beside the log.
  * @param {BlockFileHandle} blocks  the log's file
  * @param {number} end  where the log ends
- * @param {number} contentEnd  only zeros lie behind it
+ * @param {number} contentEnd  only zeros lie after it
  * @param {Storage} [storage]
  * @returns {Promise<string | null>}  the path of the copy; null if there was nothing to copy
  */

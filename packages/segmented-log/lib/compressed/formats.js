@@ -24,7 +24,7 @@ const CHUNK_SIZE_MIN = 64
 // A gzip member with one extra subfield and no content.
 const GZIP_HEAD = Buffer.from('1f8b08040000000000ff', 'hex')
 const GZIP_SUBFIELD = Buffer.from('ML')
-/** The lengths of the field and its subfield are numbers of two bytes, behind the head and behind the name. */
+/** The lengths of the field and its subfield are numbers of two bytes, after the head and after the name. */
 const GZIP_PREFIX_SIZE = GZIP_HEAD.length + 2 + GZIP_SUBFIELD.length + 2
 /** An empty block, a checksum of nothing, and a size of 0. */
 const GZIP_REST = Buffer.from('03000000000000000000', 'hex')
@@ -36,8 +36,8 @@ const ZSTD_PREFIX_SIZE = 8
  * @typedef {object} Format
  * @property {'gzip' | 'zstd'} name
  * @property {string} suffix  of the file
- * @property {number} prefixSize  bytes in front of the data of an empty member
- * @property {number} restSize  bytes behind them
+ * @property {number} prefixSize  bytes before the data of an empty member
+ * @property {number} restSize  bytes after them
  * @property {(data: Buffer) => Buffer} wrap  an empty member that carries up to 64,000 bytes of data
  * @property {(bytes: Buffer) => Promise<Buffer>} compress
  * @property {(bytes: Buffer, size: number) => Promise<Buffer>} inflate  `size`: what comes out; more is an error
@@ -105,7 +105,7 @@ function formatOf (path) {
 }
 
 /**
- * What a damaged member still has: all that comes out in front of the damage, then zeros.
+ * What a damaged member still has: all that comes out before the damage, then zeros.
  * @type {(format: Format, bytes: Buffer, size: number) => Buffer}
  */
 function inflateDamaged (format, bytes, size) {

@@ -32,7 +32,7 @@ const AT = Object.freeze({ memberSize: 8, memberCount: 12, plainSize: 16, indexO
  * @property {Float64Array} offsets  in the compressed file: where each member begins, and where the last one ends
  */
 
-/** @type {(format: Format, sizes: number[], plainSize: number) => Buffer} what comes behind the members */
+/** @type {(format: Format, sizes: number[], plainSize: number) => Buffer} what comes after the members */
 function encodeIndex (format, sizes, plainSize) {
   const table = Buffer.alloc(sizes.length * SIZE_BYTES)
   sizes.forEach((size, index) => table.writeUInt32LE(size, index * SIZE_BYTES))

@@ -43,7 +43,7 @@ function addReadableTests ({ test }) {
     }
   })
 
-  test('pipeline: what fails behind it ends a live stream', async (t, log) => {
+  test('pipeline: what fails after it ends a live stream', async (t, log) => {
     await log.append('a')
     const failure = new Error('mine')
     const failing = () => new Writable({ objectMode: true, write: (item, encoding, cb) => cb(failure) })
@@ -102,7 +102,7 @@ function addWritableTests ({ test }) {
     t.equal(await log.count(), 3 * VALUES.length)
   })
 
-  test('toWritable and toSink: what comes before a value that cannot be appended is there, nothing behind it', async (t, log) => {
+  test('toWritable and toSink: what comes before a value that cannot be appended is there, nothing after it', async (t, log) => {
     const items = [1, 2, [3, 4], UNENCODABLE, 5, 6]
     t.equal((await failureOf(() => pipeline(Readable.from(items), log.toWritable())))?.code, 'ERR_CODEC_ENCODE')
     t.deepEqual(await collect(log.stream({ seqs: false })), [1, 2, 3, 4])

@@ -62,7 +62,7 @@ function addAppendTests ({ test, seed }) {
     t.deepEqual(await log.get(await appended), { n: 1 })
   })
 
-  test('appendSync: puts its records behind all earlier appends, and returns the seq', async (t, log, create) => {
+  test('appendSync: puts its records after all earlier appends, and returns the seq', async (t, log, create) => {
     await log.ready()
     if (!log.supports.flushSync) {
       t.equal((await failureOf(async () => log.appendSync('a')))?.code, 'ERR_NOT_SUPPORTED')
@@ -236,7 +236,7 @@ function addDeleteTests ({ test: add }) {
     t.equal(empty.since.value, -1)
   })
 
-  test('del: of a record behind the end of a stream that was made before it', async (t, log) => {
+  test('del: of a record after the end of a stream that was made before it', async (t, log) => {
     const first = await log.append('a')
     const options = [{ seqs: false }, { seqs: false }, { values: false, reverse: true }]
     const streams = options.map((shape) => log.stream(shape))

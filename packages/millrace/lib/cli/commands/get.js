@@ -9,7 +9,7 @@ exports.command = {
   name: 'get',
   summary: 'prints the records at the given seqs',
   details: 'A seq is the key of a record. `cat --seqs` and `append --seqs` print seqs. In a folder that several ' +
-    'processes write, a seq has the slot in front: 0:4096.',
+    'processes write, a seq begins with the slot: 0:4096.',
   arguments: [
     { name: 'file', description: 'the log: a file or a folder, or - for one on standard input' },
     { name: 'seqs', description: 'the seqs of the records', kind: 'seq', isList: true, parse: parseKey }

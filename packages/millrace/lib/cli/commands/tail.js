@@ -145,7 +145,7 @@ async function tail (source, { isNew, identity }, { args, options, shell }) {
 
 /**
  * @param {import('../source').Log} log
- * @param {End} end  behind the last record to read
+ * @param {End} end  after the last record to read
  * @param {Record<string, any>} options
  * @param {import('../shell').Shell} shell
  */
@@ -165,7 +165,7 @@ async function readLast (log, end, { lines, grep, ...options }, shell) {
 }
 
 /**
- * What opening found behind the last record: no read of the records before it meets that.
+ * What opening found after the last record: no read of the records before it meets that.
  * @param {import('../shell').Shell} shell
  * @param {import('../source').Log} log
  */

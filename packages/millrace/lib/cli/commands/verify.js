@@ -151,7 +151,7 @@ function printSummary (shell, report) {
   const { tail, flaws, undeleted, unanchoredCount } = report
   for (const flaw of flaws) shell.print(`${describeRange(flaw)}: there is a good second copy`)
   if (tail) {
-    const what = tail.isZeros ? 'zeros behind the end' : 'a last write that was cut off'
+    const what = tail.isZeros ? 'zeros after the end' : 'a last write that was cut off'
     shell.print(`bytes ${tail.offset} to ${tail.offset + tail.size}: ${what}; the next open for writing cuts it`)
   }
   if (report.changed !== null) shell.print(shell.style('red', escapeControls(report.changed)))
