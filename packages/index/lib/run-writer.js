@@ -393,13 +393,17 @@ async function makeEmpty (storage, file, like) {
     await promisesOf(await promisesOf(storage).open(file, { flags: 'r+', createFolder })).close()
   }
   try {
-    await make(false)
+    return await make(false)
   } catch (/** @type {any} */ err) {
     if (err.code !== 'ENOENT') throw err
-    await make(true)
-    // Otherwise the owner of a log, of which root makes an index, could not keep that up to date.
-    if (like !== null) await keepOwnership(storage, like, path.dirname(file))
   }
+  if (like === null) return make(true)
+  // Of a log that is moved, the old folder must not be made again: so it is made in the turn that finds the log there.
+  const reading = /** @type {const} */ ({ flags: 'r', createFolder: false })
+  const handle = storage.openSync?.(like, reading) ?? await promisesOf(storage).open(like, reading)
+  await make(true).finally(() => promisesOf(handle).close())
+  // Otherwise the owner of a log, of which root makes an index, could not keep that up to date.
+  await keepOwnership(storage, like, path.dirname(file))
 }
 
 /**
@@ -419,11 +423,11 @@ async function writeRunFile (storage, folder, like, { from, to }, write, isStill
   const name = `${stem}-${randomBytes(NAME_SIZE).toString('hex')}.run`
   const [target, temporary] = [path.join(folder, name), path.join(folder, `${name}.new`)]
   const calls = promisesOf(storage)
-  // Of a log that was moved, the old folder must not be made again.
+  // The folder of an index may be where a log was that was moved away alone.
   if (like !== null) await promisesOf(await calls.open(like, { flags: 'r', createFolder: false })).close()
-  await makeEmpty(storage, temporary, like)
   let isDone = false
   try {
+    await makeEmpty(storage, temporary, like)
     // The log may be read by others than the owner of this process.
     if (like !== null) await keepOwnership(storage, like, temporary)
     if (!await write(temporary) || !await isStillRight()) return null

@@ -400,6 +400,40 @@ tape('places: runs of segments that were dropped just before the log is closed g
   t.ok(before > 0 && left.every((name) => Number(name.split('-')[1]) > seq), `${before} runs, then ${left}`)
 })
 
+tape('places: the folder of a log is moved just before the first run is written: its old place is not made again', { skip: process.platform === 'win32' }, async (t) => {
+  for (const [name, isMoment] of Object.entries({
+    'before the run is made': (file) => file.endsWith('.run.new'),
+    'once the folder of the index is missed': (file, { createFolder }) => file.endsWith('.run.new') && !createFolder
+  })) {
+    const folder = path.dirname(newPath('a'))
+    const [from, to] = [path.join(folder, 'from'), path.join(folder, 'to')]
+    fs.mkdirSync(from)
+    let isMoved = false
+    const move = (file, options) => {
+      if (isMoved || !isMoment(file, options)) return
+      isMoved = true
+      fs.renameSync(from, to)
+    }
+    const storage = {
+      ...fileStorage,
+      open (file, options, cb) {
+        if (name === 'before the run is made') move(file, options)
+        fileStorage.open(file, options, (err, handle) => {
+          move(file, options)
+          cb(err, handle)
+        })
+      }
+    }
+    const log = OffsetLog(path.join(from, 'log'), { codec: jsonCodec, storage, index: newIndex() })
+    // A log that notices that it was moved takes no more.
+    for (let n = 0; n < RECORDS; n++) await log.append(makeValue(n)).catch((err) => t.ok(err instanceof LogError))
+    await log.index.ready().catch((err) => t.ok(err instanceof LogError, err.message))
+    await log.close().catch((err) => t.ok(err instanceof LogError, err.message))
+    t.ok(isMoved, name)
+    t.notOk(fs.existsSync(from), `moved ${name}`)
+  }
+})
+
 for (const moved of ['the log', 'its folder']) {
   tape(`places: ${moved} is moved while it is open`, { skip: process.platform === 'win32' }, async (t) => {
     const folder = path.dirname(newPath('a'))
